@@ -11,7 +11,7 @@ from discreet.people import State, counted, generate
 from discreet.reference.case_study import CaseStudy
 from discreet.reference.charts import pictures
 from discreet.report import case_study_findings, case_study_page
-from discreet.report.toolkit.components import figure
+from discreet.report.toolkit.page import figure
 from tests.report.documents import check_that_names_and_links_meet, check_that_nothing_is_loaded_or_runs
 from tests.report.samples import WHEN, Outline
 

@@ -6,7 +6,7 @@ import itertools
 import re
 
 from discreet.report.charts.bars import Drawing, Group
-from discreet.report.toolkit.components import Figure, figure
+from discreet.report.toolkit.page import Figure, figure
 from tests.report.samples import Outline
 
 LOADS_OR_RUNS = {"script", "link", "img", "iframe", "object", "embed", "base", "form", "foreignobject", "use"}

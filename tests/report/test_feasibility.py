@@ -7,7 +7,7 @@ import html
 import pytest
 
 from discreet.report.feasibility import candidates, factors, largest
-from discreet.report.toolkit.components import figure
+from discreet.report.toolkit.page import figure
 from tests.report.documents import (
     check_landmarks_and_headings,
     check_that_names_and_links_meet,

@@ -11,7 +11,7 @@ from discreet.linkage import Blocking, Candidates, Model, Pairs, Rule, distribut
 from discreet.linkage.matching.thresholds import calibration
 from discreet.report import pairs_findings, pairs_page
 from discreet.report.linkage import errors_figure, zones_figure
-from discreet.report.toolkit.components import figure
+from discreet.report.toolkit.page import figure
 from tests.report.documents import (
     check_landmarks_and_headings,
     check_that_names_and_links_meet,

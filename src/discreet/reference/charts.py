@@ -10,12 +10,11 @@ import numpy as np
 from discreet.attacker import Attack
 from discreet.attacker.piecewise import buying, gamble_values
 from discreet.reference.case_study import CONSTANT, ONCE, RISING, SETTINGS, CaseStudy
-from discreet.report.attack.charts import ACROSS, brief, stairs, stepped
-from discreet.report.attack.findings import at_least
+from discreet.report.attack_charts import ACROSS, at_least, brief, stairs, stepped
 from discreet.report.charts.axes import linear, logarithmic
 from discreet.report.charts.bars import Group, count_bar
 from discreet.report.charts.lines import Axes, Line, Mark, line_chart, stacked
-from discreet.report.toolkit.components import Figure, Table
+from discreet.report.toolkit.page import Figure, Table
 from discreet.report.toolkit.words import amount
 from discreet.wording import fine_percent, measure, percent
 

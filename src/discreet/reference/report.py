@@ -19,10 +19,10 @@ from discreet.reference.case_study import (
     PrintedPair,
 )
 from discreet.reference.charts import BRIEF, NAMES, OWN, pictures
-from discreet.report.attack.findings import Case, at_least
-from discreet.report.attack.report import REFERENCES, method, parameters, remains
+from discreet.report.attack import REFERENCES, method, parameters, remains
+from discreet.report.attack_charts import Case, at_least
 from discreet.report.toolkit import page
-from discreet.report.toolkit.components import Finding, Pill, Table, bullets
+from discreet.report.toolkit.page import Finding, Pill, Table, bullets
 from discreet.report.toolkit.words import about, amount, listed, people
 from discreet.wording import percent
 
@@ -71,7 +71,7 @@ def case_study_page(
         page.section("misses", TITLE, *misses),
         page.section("done", "What was done", OWN, bullets(done)),
         page.remains("The adversaries are models:", remains(case)),
-        page.section("parameters", "Parameters", parameters(case, policy=policy)),
+        page.parameters("What was assumed before planning", parameters(case), policy),
         page.method(method(case), REFERENCES),
         page.reproduce(command, note=page.policy_note(policy)),
     ]

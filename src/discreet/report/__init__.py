@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from discreet.reference.report import case_study_findings, case_study_page
-    from discreet.report.anonymisation import anonymised_findings, anonymised_page
-    from discreet.report.assessment.findings import findings, profile_findings
-    from discreet.report.assessment.report import assessment_page
+    from discreet.report.anonymisation import anonymised_page
+    from discreet.report.anonymisation_findings import anonymised_findings
+    from discreet.report.assessment import assessment_page
+    from discreet.report.assessment_findings import findings, profile_findings
     from discreet.report.attack import attack_findings, attack_page
     from discreet.report.feasibility import feasibility_findings, feasibility_page
     from discreet.report.linkage import pairs_findings, pairs_page
     from discreet.report.misuse import anomalies_page, anomaly_findings, incident_findings, incidents_page
-    from discreet.report.toolkit.components import Finding
+    from discreet.report.toolkit.page import Finding
     from discreet.report.trace import traced_findings, traced_page
 
 __all__ = [
@@ -43,14 +44,15 @@ __all__ = [
 # Each report is imported when it is asked for: a command loads its own only.
 _REPORTS = {
     "discreet.reference.report": ("case_study_findings", "case_study_page"),
-    "discreet.report.anonymisation": ("anonymised_findings", "anonymised_page"),
-    "discreet.report.assessment.findings": ("findings", "profile_findings"),
-    "discreet.report.assessment.report": ("assessment_page",),
+    "discreet.report.anonymisation": ("anonymised_page",),
+    "discreet.report.anonymisation_findings": ("anonymised_findings",),
+    "discreet.report.assessment": ("assessment_page",),
+    "discreet.report.assessment_findings": ("findings", "profile_findings"),
     "discreet.report.attack": ("attack_findings", "attack_page"),
     "discreet.report.feasibility": ("feasibility_findings", "feasibility_page"),
     "discreet.report.linkage": ("pairs_findings", "pairs_page"),
     "discreet.report.misuse": ("anomalies_page", "anomaly_findings", "incident_findings", "incidents_page"),
-    "discreet.report.toolkit.components": ("Finding",),
+    "discreet.report.toolkit.page": ("Finding",),
     "discreet.report.trace": ("traced_findings", "traced_page"),
 }
 

@@ -13,25 +13,29 @@ from discreet.report.charts.axes import linear, logarithmic
 from discreet.report.charts.bars import Bar, Group
 from discreet.report.charts.lines import Axes, Line, line_chart
 from discreet.report.toolkit import page
-from discreet.report.toolkit.components import Figure, Finding, Pill, Row, Table, topic
 from discreet.report.toolkit.html import element, join
-from discreet.report.toolkit.words import agree, part, people, plural
+from discreet.report.toolkit.page import Figure, Finding, Pill, Row, Table, topic
+from discreet.report.toolkit.words import agree, part, people, plural, points
 from discreet.wording import fine_percent, measure, percent
 
 ELSEWHERE = {"measured": "measured", "factors": "measured"}
 """Where a finding without a picture leads."""
 STEPS = (1, 1.5, 2, 3, 5, 10, 20, 50, 100, 1000, math.inf)
 """Bands of factors."""
-REFERENCES = (
-    (
-        "Antonatos, S., Braghin, S., Holohan, N. & MacAonghusa, P. (2019). AnonTokens: tracing re-identification attacks through "
-        "decoy records. arXiv:1906.09829."
-    ),
-    (
-        "Samarati, P. & Sweeney, L. (1998). Protecting privacy when disclosing information: k-anonymity and its "
-        "enforcement through generalization and suppression. SRI International."
-    ),
-)
+REFERENCES = points("""
+- Antonatos, S., Braghin, S., Holohan, N. & MacAonghusa, P. (2019). AnonTokens: tracing re-identification attacks
+  through decoy records. arXiv:1906.09829.
+- Samarati, P. & Sweeney, L. (1998). Protecting privacy when disclosing information: k-anonymity and its enforcement
+  through generalization and suppression. SRI International.""")
+REMAINS = points("""
+- An adversary with a list of the population can count look-alikes too: candidates are rarer than every released class,
+  so decoys chosen among them can be distinguished from real classes by their link count alone.
+- Recipients who put their copies together see which classes only one of them has. Removing real classes hides decoys
+  from those without a population list only.
+- An adversary who does not go by risk, or who is after one known person, may never meet a decoy.
+- Where people of the data were left out of a candidate class, a claim about it can be a true one.
+- The population is taken as it is: people it does not list make classes larger than they seem.""")
+"""What room for decoys does not promise; the fourth holds where candidates hold people who were left out."""
 
 
 def feasibility_page(
@@ -57,7 +61,7 @@ def feasibility_page(
         page.section("measured", "Measures", measures(found), title="What was measured"),
         page.section("limits", "Other limits", *(() if grid is None else limits(grid))),
         page.remains("Room for decoys is not a guarantee:", remains(found)),
-        page.section("parameters", "Parameters", parameters(found, policy)),
+        page.parameters("What was asked for", parameters(found), policy),
         page.method(method(found, grid), REFERENCES),
         page.reproduce(command, note=page.policy_note(policy)),
     ]
@@ -79,7 +83,23 @@ def feasibility_findings(found: Feasibility) -> tuple[Finding, ...]:
 
 def by_topic(found: Feasibility) -> Iterator[tuple[str, Finding]]:
     """Each with the key of the picture that shows it."""
-    yield "factors", room(found)
+    crowd = f"everybody who is released has at least {plural(found.min_link, 'look-alike')} in the population"
+    if not found.classes:
+        headline = f"Nobody would be released at k = {found.k:,}."
+        yield topic("factors", headline, "Allow less suppression, or lower `--k`, and look again.")
+    elif not found.candidate_classes:
+        yield topic(
+            "factors",
+            f"There is no room for decoys: {crowd}, and no other class of {found.k:,} or more people is smaller.",
+            "Look at other limits with `--grid`: more suppression or a smaller k leaves more room.",
+        )
+    else:
+        yield topic(
+            "factors",
+            f"There is room for decoys in {plural(found.candidate_classes, 'class', 'classes')} of the population: {crowd}, "
+            f"and these have {found.k:,} to {found.min_link - 1:,} and are not released.",
+            "An adversary who re-identifies the riskiest people first meets decoys before real people.",
+        )
     if found.candidate_classes:
         yield topic(
             "factors",
@@ -87,7 +107,16 @@ def by_topic(found: Feasibility) -> Iterator[tuple[str, Finding]]:
             f"candidates at least {measure(found.quartiles[2])} times.",
             "An adversary who goes by risk takes the largest factors first: so should a plan.",
         )
-        yield "measured", subjects(found)
+        free, many = found.candidates_without_subjects, found.candidate_classes
+        headline = "No candidate holds anybody of the data."
+        step = "A claim about a decoy is about nobody who was in the data."
+        if held := many - free:
+            headline = (
+                f"{held:,} of {plural(many, 'candidate')} {agree(held, 'holds', 'hold')} people of the data who were left "
+                f"out; {free:,} {agree(free, 'does', 'do')} not."
+            )
+            step = "Use only the latter where a claim about a person who was left out must not be taken for a decoy's."
+        yield topic("measured", headline, step)
     yield topic(
         "measured",
         f"The table behind this releases {plural(found.classes, 'class', 'classes')} and leaves out "
@@ -103,40 +132,6 @@ def by_topic(found: Feasibility) -> Iterator[tuple[str, Finding]]:
             f"{agree(found.uncovered, 'is', 'are')} not found in the population, and left out of the comparison.",
             "Above 1 % the population would be refused as the wrong one; look where it differs from the data.",
         )
-
-
-def room(found: Feasibility) -> Finding:
-    """Whether there is room for decoys, and how much."""
-    if not found.classes:
-        return Finding(
-            f"Nobody would be released at k = {found.k:,}.", "Allow less suppression, or lower `--k`, and look again."
-        )
-    crowd = f"everybody who is released has at least {plural(found.min_link, 'look-alike')} in the population"
-    if not found.candidate_classes:
-        return Finding(
-            f"There is no room for decoys: {crowd}, and no other class of {found.k:,} or more people is smaller.",
-            "Look at other limits with `--grid`: more suppression or a smaller k leaves more room.",
-        )
-    return Finding(
-        f"There is room for decoys in {plural(found.candidate_classes, 'class', 'classes')} of the population: {crowd}, and "
-        f"these have {found.k:,} to {found.min_link - 1:,} and are not released.",
-        "An adversary who re-identifies the riskiest people first meets decoys before real people.",
-    )
-
-
-def subjects(found: Feasibility) -> Finding:
-    """Whether candidates hold people of the data."""
-    free, many = found.candidates_without_subjects, found.candidate_classes
-    held = many - free
-    if not held:
-        return Finding(
-            "No candidate holds anybody of the data.", "A claim about a decoy is about nobody who was in the data."
-        )
-    return Finding(
-        f"{held:,} of {plural(many, 'candidate')} "
-        f"{agree(held, 'holds', 'hold')} people of the data who were left out; {free:,} {agree(free, 'does', 'do')} not.",
-        "Use only the latter where a claim about a person who was left out must not be taken for a decoy's.",
-    )
 
 
 def factors(found: Feasibility) -> Figure:
@@ -157,13 +152,10 @@ def factors(found: Feasibility) -> Figure:
         key="factors",
         title="How much riskier decoys would be than the riskiest real person",
         about=f"{plural(found.candidate_classes, 'candidate')}, with factors up to {measure(found.max_factor)}.",
-        reading=(
-            (
-                "A bar is a number of candidate classes. The factor is the least number of look-alikes that a released person "
-                "has in the population, divided by the number that a decoy would have."
-            ),
-            "The larger the factor, the surer an adversary who goes by risk meets the decoy before a real person.",
-        ),
+        reading=points("""
+- A bar is a number of candidate classes. The factor is the least number of look-alikes that a released person has in
+  the population, divided by the number that a decoy would have.
+- The larger the factor, the surer an adversary who goes by risk meets the decoy before a real person."""),
         chart=(Group(bars),),
         table=Table(
             "Candidates by risk factor",
@@ -276,7 +268,7 @@ def measures(found: Feasibility) -> Table:
 
 
 def limits(grid: FeasibilityGrid) -> tuple[Table, Table]:
-    """The released table and the room for decoys at every pair of limits (the paper's Tables 4 and 5)."""
+    """Table and room for decoys at every pair of limits (Tables 4 and 5)."""
 
     def at_each(caption: str, *columns: tuple[str, Callable[[Feasibility], str]]) -> Table:
         rows = tuple(
@@ -308,9 +300,9 @@ def limits(grid: FeasibilityGrid) -> tuple[Table, Table]:
     )
 
 
-def parameters(found: Feasibility, policy: Policy | None) -> Table:
+def parameters(found: Feasibility) -> list[Row]:
     """What was asked for."""
-    rows: list[Row] = [
+    return [
         ("k", f"{found.k:,}: so many people look alike at least"),
         ("Left out", f"at most {_asked(found.suppression)} of the people"),
         ("Loss", join(element("code", found.loss_name), ", to be as small as possible")),
@@ -321,25 +313,12 @@ def parameters(found: Feasibility, policy: Policy | None) -> Table:
             f"{people(found.population)}; {fine_percent(found.sampling)} of them are as many as the data have",
         ),
     ]
-    if policy is not None and policy.file:
-        rows.append(("Policy", element("code", policy.file)))
-    return Table("What was asked for", ("Parameter", "Value"), tuple(rows))
 
 
-def remains(found: Feasibility) -> Iterator[str]:
+def remains(found: Feasibility) -> tuple[str, ...]:
     """What room for decoys does not promise."""
-    yield (
-        "An adversary with a list of the population can count look-alikes too: candidates are rarer than every released class, so "
-        "decoys chosen among them can be distinguished from real classes by their link count alone."
-    )
-    yield (
-        "Recipients who put their copies together see which classes only one of them has. Removing real classes hides "
-        "decoys from those without a population list only."
-    )
-    yield "An adversary who does not go by risk, or who is after one known person, may never meet a decoy."
-    if found.candidates_without_subjects < found.candidate_classes:
-        yield "Where people of the data were left out of a candidate class, a claim about it can be a true one."
-    yield "The population is taken as it is: people it does not list make classes larger than they seem."
+    left_out = found.candidates_without_subjects < found.candidate_classes
+    return REMAINS if left_out else (*REMAINS[:3], *REMAINS[4:])
 
 
 def method(found: Feasibility, grid: FeasibilityGrid | None) -> Iterator[str]:

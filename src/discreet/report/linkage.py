@@ -10,12 +10,11 @@ from discreet.linkage.matching.candidate_pairs import UNCALIBRATED, Candidates
 from discreet.linkage.matching.thresholds import Distribution, distribution
 from discreet.report.charts.axes import Frame, Scale, logarithmic
 from discreet.report.charts.bars import stripes
-from discreet.report.charts.lines import Axes, Line, Mark, line_chart, marked
-from discreet.report.charts.strip import span
+from discreet.report.charts.lines import Axes, Line, Mark, line_chart, marked, span
 from discreet.report.toolkit import page
-from discreet.report.toolkit.components import Figure, Finding, Pill, Table, topic
 from discreet.report.toolkit.html import element
-from discreet.report.toolkit.words import agree, plural
+from discreet.report.toolkit.page import Figure, Finding, Pill, Table, topic
+from discreet.report.toolkit.words import agree, plural, points
 from discreet.wording import brief_percent, percent
 
 TRIED = (
@@ -28,16 +27,19 @@ REMAINS = (
     "Attributes are taken to err independently of each other. Relatives, twins, and fathers and sons of one name, break that: they agree on several attributes for one reason, and the model is sure of them.",
     f"Expected errors are sums of probabilities, and hold for pairs like those from which the model was estimated or which were labelled. {TRIED}",
 )
-METHOD = (
-    "The weight of a pair adds up what each attribute says for or against one person (Fellegi & Sunter 1969), and more for an agreement on a rare value; it was computed with Splink.",
-    "How often strangers agree comes from random pairs, without the true ones among them; how often two records of one person agree comes from expectation maximisation; a level of likeness never speaks more for a pair than a closer one.",
-    "Where there are labels, probabilities are the isotonic fit to them; each label counts as many pairs as it represents.",
-)
-REFERENCES = (
-    "Fellegi, I. & Sunter, A. (1969). A theory for record linkage. Journal of the American Statistical Association 64.",
-    "Linacre, R., Lindsay, S., Manassis, T. et al. (2022). Splink: free software for probabilistic record linkage at scale. International Journal of Population Data Science 7(3).",
-    "Zadrozny, B. & Elkan, C. (2002). Transforming classifier scores into accurate multiclass probability estimates. KDD.",
-)
+METHOD = points("""
+- The weight of a pair adds up what each attribute says for or against one person (Fellegi & Sunter 1969), and more for
+  an agreement on a rare value; it was computed with Splink.
+- How often strangers agree comes from random pairs, without the true ones among them; how often two records of one
+  person agree comes from expectation maximisation; a level of likeness never speaks more for a pair than a closer one.
+- Where there are labels, probabilities are the isotonic fit to them; each label counts as many pairs as it represents.
+""")
+REFERENCES = points("""
+- Fellegi, I. & Sunter, A. (1969). A theory for record linkage. Journal of the American Statistical Association 64.
+- Linacre, R., Lindsay, S., Manassis, T. et al. (2022). Splink: free software for probabilistic record linkage at scale.
+  International Journal of Population Data Science 7(3).
+- Zadrozny, B. & Elkan, C. (2002). Transforming classifier scores into accurate multiclass probability estimates. KDD.
+""")
 HEIGHT, TOP = 220, 70
 STEPS = (1, 2, 5, 10, 20, 50, 100)
 MOST_TICKS = 9
@@ -76,7 +78,12 @@ def by_topic(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
             "Let people look at a sample of the pairs that the machine decides. Lower either share with `--false-same` and `--missed`; "
             "people will see more pairs.",
         )
-        yield "method", calibrated(candidates)
+        headline = UNCALIBRATED
+        step = "Label some pairs and give them with `--labels`; then probabilities are calibrated by them."
+        if candidates.calibration is not None:
+            headline = f"Probabilities are calibrated by {plural(candidates.calibration.labels, 'label')}."
+            step = "Calibrate again when people have decided more pairs."
+        yield topic("method", headline, step)
     if candidates.model is not None:
         rules, recall = candidates.model.blocking.rules, candidates.model.blocking.recall
         yield topic(
@@ -88,25 +95,28 @@ def by_topic(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
         )
 
 
-def calibrated(candidates: Candidates) -> Finding:
-    """Whether labels back the probabilities."""
-    if candidates.calibration is None:
-        step = "Label some pairs and give them with `--labels`; then probabilities are calibrated by them."
-        return Finding(UNCALIBRATED, step)
-    labels = plural(candidates.calibration.labels, "label")
-    return Finding(f"Probabilities are calibrated by {labels}.", "Calibrate again when people have decided more pairs.")
-
-
 def pairs_page(found: Candidates, *, source: str, created: datetime.datetime, command: str, version: str) -> str:
     """The report: findings, pictures, rules, what remains, method, command."""
     figures = []
     if found.zones is not None and len(found.pairs):
         data = distribution(found.pairs, found.zones)
         figures = [zones_figure(data), errors_figure(data)]
+    rules = None
+    if found.model is not None:
+        rows = tuple(
+            (
+                f"{' and '.join(rule.attributes)} swapped" if rule.crossed else " and ".join(rule.attributes),
+                f"{rule.pairs:,}",
+                "not estimated" if rule.recall is None else brief_percent(rule.recall),
+            )
+            for rule in found.model.blocking.rules
+        )
+        caption = "Pairs that agree on these attributes are looked at"
+        rules = Table(caption, ("Rule", "Pairs", "True pairs found"), rows, (1, 2))
     parts = [
         page.findings(by_topic(found), figures, elsewhere={"method": "method", "rules": "rules"}),
         page.evidence(figures),
-        page.section("rules", "Rules", rules_table(found), title="The rules"),
+        page.section("rules", "Rules", rules, title="The rules"),
         page.remains("What the machine does not see:", REMAINS),
         page.method(METHOD, REFERENCES),
         page.reproduce(command, lead="The same project gives the same pairs with this command:"),
@@ -126,22 +136,6 @@ def pairs_page(found: Candidates, *, source: str, created: datetime.datetime, co
         created=created,
         version=version,
     )
-
-
-def rules_table(candidates: Candidates) -> Table | None:
-    """The blocking rules, with what each contributes."""
-    if candidates.model is None:
-        return None
-    rows = tuple(
-        (
-            f"{' and '.join(rule.attributes)} swapped" if rule.crossed else " and ".join(rule.attributes),
-            f"{rule.pairs:,}",
-            "not estimated" if rule.recall is None else brief_percent(rule.recall),
-        )
-        for rule in candidates.model.blocking.rules
-    )
-    head = ("Rule", "Pairs", "True pairs found")
-    return Table("Pairs that agree on these attributes are looked at", head, rows, (1, 2))
 
 
 def zones_figure(data: Distribution) -> Figure:
@@ -168,10 +162,9 @@ def zones_figure(data: Distribution) -> Figure:
             f"{zones.different:,} pairs are different by machine, {zones.people:,} go to people and {zones.same:,} are the same by "
             "machine, in the order of their weight."
         ),
-        reading=(
-            "One more point of weight doubles the odds that two records are one person. Bars count pairs in powers of ten.",
-            "Striped bars go to people; the dotted lines are the two thresholds.",
-        ),
+        reading=points("""
+- One more point of weight doubles the odds that two records are one person. Bars count pairs in powers of ten.
+- Striped bars go to people; the dotted lines are the two thresholds."""),
         chart=frame.drawing(
             patterns, bars, marked(frame, _thresholds(data), 30), upwards="Pairs", across="Weight", written=_count
         ),
@@ -193,24 +186,17 @@ def errors_figure(data: Distribution) -> Figure:
         (f"{threshold:.1f}", f"{same:,.1f}", f"{missed:,.1f}")
         for threshold, same, missed in zip(data.thresholds, data.false_same, data.missed, strict=True)
     )
+    head = ("Threshold", "Wrongly the same", "Missed")
     return Figure(
         key="errors",
         title="Expected errors by threshold",
         about="The expected number of wrong and of missed pairs for every threshold of the weight.",
-        reading=(
-            "People look at the pairs between the thresholds: the machine errs right of the upper and left of the lower only.",
-            (
-                "Both numbers are sums of the model's probabilities. They hold for pairs like those it was estimated on or labelled with, "
-                "and are far too low where relatives or namesakes are in the tables."
-            ),
-        ),
+        reading=points("""
+- People look at the pairs between the thresholds: the machine errs right of the upper and left of the lower only.
+- Both numbers are sums of the model's probabilities. They hold for pairs like those it was estimated on or labelled
+  with, and are far too low where relatives or namesakes are in the tables."""),
         chart=line_chart([wrong, lost], Axes(_weights(data), y, "Weight", "Pairs", _count), marks=_thresholds(data)),
-        table=Table(
-            f"Expected errors at {plural(len(rows), 'threshold')}",
-            ("Threshold", "Wrongly the same", "Missed"),
-            rows,
-            (1, 2),
-        ),
+        table=Table(f"Expected errors at {plural(len(rows), 'threshold')}", head, rows, (1, 2)),
     )
 
 
@@ -227,7 +213,7 @@ def _weights(data: Distribution) -> Scale:
 
 
 def _thresholds(data: Distribution) -> list[Mark]:
-    """The two thresholds that are on the axis; one where no pair goes to people."""
+    """Thresholds that are on the axis; one where no pair goes to people."""
     zones = data.zones
     both = [Mark(zones.lower, "people from here on"), Mark(zones.upper, "same by machine from here on")]
     inside = [mark for mark in both if data.edges[0] <= mark.at <= data.edges[-1]]

@@ -25,9 +25,8 @@ from discreet.report.charts.axes import (
 )
 from discreet.report.charts.bars import Bar, Group
 from discreet.report.toolkit import page
-from discreet.report.toolkit.components import Figure, Finding, Pill, Table, topic
-from discreet.report.toolkit.html import Markup
-from discreet.report.toolkit.words import MONTHS, agree, listed, moment, plural
+from discreet.report.toolkit.page import Figure, Finding, Pill, Table, topic
+from discreet.report.toolkit.words import MONTHS, agree, listed, moment, plural, points
 from discreet.wording import measure
 
 HAREL = (
@@ -46,30 +45,25 @@ MOST_TICKS = 6
 FAINTEST = 0.01
 """Scores are drawn from here up, so that powers of ten have a beginning."""
 UNUSUAL_REMAINS = (
-    (
-        "Unusual is not wrong: holidays, a new task or a new ward make unusual days. And misuse in small steps, day after "
-        "day, becomes usual; then the comparison with peers shows it."
-    ),
-    "A user who looks up people one at a time scores little more than colleagues who do so for good reasons.",
-    (
-        "A day's score takes its results as being about different people. A user who asks for the same table ten times "
-        "scores higher than what was learned."
-    ),
-    "Days are those of the log's clock. Days without results are not observed.",
+    *points("""
+- Unusual is not wrong: holidays, a new task or a new ward make unusual days. And misuse in small steps, day after day,
+  becomes usual; then the comparison with peers shows it.
+- A user who looks up people one at a time scores little more than colleagues who do so for good reasons.
+- A day's score takes its results as being about different people. A user who asks for the same table ten times scores
+  higher than what was learned.
+- Days are those of the log's clock. Days without results are not observed."""),
     CONFIDENTIAL,
 )
-UNUSUAL_METHOD = (
-    (
-        "The score M of a result is rows^(1/x) times the worst of record score over people alike (Harel et al. 2012). A day "
-        "weighs (Σ M^x)^(1/x) over its results; y is the logarithm of one plus that."
-    ),
-    (
-        "Each day is held against the user's other days and against other users in the same role. The user's median is weighed "
-        "against the median of the peers by how much medians differ between peers and how many days the user has (empirical Bayes); z is "
-        "the distance of y from there over the spread of days. Medians and median absolute deviations keep single days "
-        "from hiding each other (Iglewicz & Hoaglin 1993)."
-    ),
-)
+HISTORY = points("""
+- Open circles are days as usual, filled ones unusual; the dotted line is what was to be expected. Scores count in
+  powers of ten.""")
+UNUSUAL_METHOD = points("""
+- The score M of a result is rows^(1/x) times the worst of record score over people alike (Harel et al. 2012). A day
+  weighs (Σ M^x)^(1/x) over its results; y is the logarithm of one plus that.
+- Each day is held against the user's other days and against other users in the same role. The user's median is weighed
+  against the median of the peers by how much medians differ between peers and how many days the user has (empirical
+  Bayes); z is the distance of y from there over the spread of days. Medians and median absolute deviations keep single
+  days from hiding each other (Iglewicz & Hoaglin 1993).""")
 UNUSUAL_REFERENCES = (
     (
         "Efron, B. & Morris, C. (1975). Data analysis using Stein's estimator and its generalizations. Journal of the "
@@ -152,52 +146,37 @@ def overview(found: Anomalies) -> Figure:
     for day in sorted(found.days, key=lambda day: day.day):
         if day.z <= found.threshold:
             usual.setdefault(day.day, []).append(day.z)
-    chart = frame.drawing(
-        [
-            upright(frame.across(day.toordinal()), frame.down(max(zs)), frame.down(min(zs)) + 1, class_="link")
-            for day, zs in usual.items()
-        ],
-        level(frame.down(found.threshold), class_="lead"),
-        [dot(frame.across(day.day.toordinal()), frame.down(day.z), r=4.5, class_="dot this") for day in found.unusual],
-        _names(frame, found.unusual),
-        upwards="z",
-        across="Day",
-        ticks=ticks,
-    )
+    spans = [
+        upright(frame.across(day.toordinal()), frame.down(max(zs)), frame.down(min(zs)) + 1, class_="link")
+        for day, zs in usual.items()
+    ]
+    # Users beside their dots, as far as names run into nothing on a phone; the worst first.
+    dots, marks, labels = [], [], {}
+    for place, day in enumerate(found.unusual):
+        share, y = x.share(day.day.toordinal()), frame.down(day.z)
+        middle, wide = share * PHONE, 10 + len(day.user) * LETTER
+        starts = anchor(share) == "start"
+        dots.append(dot(frame.across(day.day.toordinal()), y, r=4.5, class_="dot this"))
+        marks.append(Box(middle - (6 if starts else 10), middle + (10 if starts else 6), y - 8, y + 8))
+        if place < NAMED:
+            labels[place] = Box(middle - (6 if starts else wide), middle + (wide if starts else 6), y - 8, y + 8)
+    names = []
+    for place in readable(labels, marks):
+        day = found.unusual[place]
+        at, share = frame.across(day.day.toordinal()), x.share(day.day.toordinal())
+        names.append(beside(day.user, at, frame.down(day.z) + 4, share=share, away=10, class_="label lifted"))
+    limit = level(frame.down(found.threshold), class_="lead")
     return Figure(
         key="days",
         title="Every day against what was to be expected",
         about=f"{plural(len(found.unusual), 'day is', 'days are')} above {found.threshold:g}, of {len(found.days):,}.",
-        reading=(
-            (
-                "z says how far the score of a user's day is above what the user's other days and peers lead one to expect, in "
-                "usual deviations."
-            ),
-            (
-                f"Each line spans the days of all users that are not unusual; a dot is a day above {found.threshold:g}, the "
-                "dotted line."
-            ),
-        ),
-        chart=chart,
+        reading=points(f"""
+- z says how far the score of a user's day is above what the user's other days and peers lead one to expect, in usual
+  deviations.
+- Each line spans the days of all users that are not unusual; a dot is a day above {found.threshold:g}, the dotted line."""),
+        chart=frame.drawing(spans, limit, dots, names, upwards="z", across="Day", ticks=ticks),
         table=days_table(found),
     )
-
-
-def _names(frame: Frame, unusual: Sequence[Day]) -> list[Markup]:
-    """Users beside their dots, as far as names run into nothing on a phone; the worst first."""
-
-    def room(day: Day, *, width: float = 0.0) -> Box:
-        share, y = frame.x.share(day.day.toordinal()), frame.down(day.z)
-        left, right = (6.0, 10 + width) if anchor(share) == "start" else (10 + width, 6.0)
-        return Box(share * PHONE - left, share * PHONE + right, y - 8, y + 8)
-
-    labels = {place: room(day, width=len(day.user) * LETTER) for place, day in enumerate(unusual[:NAMED])}
-    names = []
-    for place in readable(labels, [room(day) for day in unusual]):
-        day = unusual[place]
-        x, share = frame.across(day.day.toordinal()), frame.x.share(day.day.toordinal())
-        names.append(beside(day.user, x, frame.down(day.z) + 4, share=share, away=10, class_="label lifted"))
-    return names
 
 
 def history(found: Anomalies, user: str, role: str, place: int) -> Figure:
@@ -211,25 +190,19 @@ def history(found: Anomalies, user: str, role: str, place: int) -> Figure:
     for day in days:
         at = frame.across(day.day.toordinal()), frame.down(max(day.score, FAINTEST))
         dots.append(dot(*at, r=4.5, class_="dot this" if day.z > found.threshold else "dot open"))
-    expected = level(frame.down(max(worst.usual, FAINTEST)), class_="lead")
+    expected, expected_score = level(frame.down(max(worst.usual, FAINTEST)), class_="lead"), measure(worst.usual)
+    head = ("Day", "Score", "Expected", "Rows", "Results", "z")
+    head = ("Day", "Score", "Expected", "Rows", "Results", "z")
     return Figure(
         key=f"history-{place}",
         title=f"The days of {user}",
         about=f"{plural(len(unusual), 'unusual day')} of {len(days):,}.",
         reading=(
-            (
-                f"On {date(worst.day)} the score was {measure(worst.score)}; {measure(worst.usual)} was to be expected of "
-                f"this {role}."
-            ),
-            "Open circles are days as usual, filled ones unusual; the dotted line is what was to be expected. Scores count in powers of ten.",
+            f"On {date(worst.day)} the score was {measure(worst.score)}; {expected_score} was to be expected of this {role}.",
+            *HISTORY,
         ),
         chart=frame.drawing(expected, dots, upwards="Score of the day", across="Day", ticks=ticks),
-        table=Table(
-            f"The days of {user}",
-            ("Day", "Score", "Expected", "Rows", "Results", "z"),
-            tuple(_row(day) for day in days),
-            (1, 2, 3, 4, 5),
-        ),
+        table=Table(f"The days of {user}", head, tuple(_row(day) for day in days), (1, 2, 3, 4, 5)),
     )
 
 
@@ -277,21 +250,17 @@ def calendar(days: Sequence[datetime.date]) -> tuple[Scale, list[tuple[float, st
 # Incidents.
 DRAWN = 12
 INCIDENT_REMAINS = (
-    "The score weighs what was in the results, not what was done with it.",
-    "What a user learned outside this log, or together with other users, is not counted.",
-    "Results that do not say about whom they are count by themselves only; the score is then a lower bound.",
+    *points("""
+- The score weighs what was in the results, not what was done with it.
+- What a user learned outside this log, or together with other users, is not counted.
+- Results that do not say about whom they are count by themselves only; the score is then a lower bound."""),
     CONFIDENTIAL,
 )
-INCIDENT_METHOD = (
-    (
-        "Everything a user received is joined person by person. For every set of columns, all people of whom at least these "
-        "are known are scored as one table (Harel et al. 2012); the largest score counts."
-    ),
-    (
-        "A row weighs what is known of its person over the people who look alike; a column weighs what the score would "
-        "fall by if nobody had seen it. Rows are counted from 1, in the order of the result."
-    ),
-)
+INCIDENT_METHOD = points("""
+- Everything a user received is joined person by person. For every set of columns, all people of whom at least these are
+  known are scored as one table (Harel et al. 2012); the largest score counts.
+- A row weighs what is known of its person over the people who look alike; a column weighs what the score would fall by
+  if nobody had seen it. Rows are counted from 1, in the order of the result.""")
 
 
 def incident_findings(found: Sequence[Incident]) -> tuple[Finding, ...]:
@@ -384,13 +353,9 @@ def ranking(found: Sequence[Incident]) -> Figure:
         key="ranking",
         title="The worst first",
         about=f"The worst scores {measure(found[0].score)}.",
-        reading=(
-            (
-                "The bar is the score of the leaked result with all that its reader held; the thin bar above is the result "
-                "by itself."
-            ),
-            "Where the two differ, the damage comes from what the reader held already.",
-        ),
+        reading=points("""
+- The bar is the score of the leaked result with all that its reader held; the thin bar above is the result by itself.
+- Where the two differ, the damage comes from what the reader held already."""),
         chart=(Group(bars),),
         table=incidents_table(found[:DRAWN]),
     )
@@ -410,13 +375,10 @@ def weights(worst: Incident) -> Figure:
         key="weights",
         title=f"What weighs most in {worst.result.id}",
         about=f"Row {worst.rows[0].row:,} weighs most.",
-        reading=(
-            (
-                "A column weighs what the score would fall by had nobody seen it; a row what is known of its person over the "
-                "people who look alike."
-            ),
-            "Rows are positions in the leaked result; no value is shown.",
-        ),
+        reading=points("""
+- A column weighs what the score would fall by had nobody seen it; a row what is known of its person over the people who
+  look alike.
+- Rows are positions in the leaked result; no value is shown."""),
         chart=(Group(columns, title="Columns"), Group(rows, title="Rows")),
         table=Table(f"Rows and columns of {worst.result.id}", ("What", "Weight"), listed_rows, (1,)),
     )

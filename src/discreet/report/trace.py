@@ -8,51 +8,37 @@ import math
 from discreet.releases.tracing.result import RecipientEvidence, Trace, power, share, statements
 from discreet.report.charts.bars import Bar, Group
 from discreet.report.toolkit import page
-from discreet.report.toolkit.components import Figure, Finding, Pill, Table, bullets
-from discreet.report.toolkit.words import plural
+from discreet.report.toolkit.page import Figure, Finding, Pill, Table, bullets
+from discreet.report.toolkit.words import plural, points
 from discreet.wording import measure
 
-REMAINS = (
-    (
-        "A recipient whose copy a third party holds as well (an intruder, a subcontractor, a later owner of its disks) cannot "
-        "be distinguished from one who leaked on purpose."
-    ),
-    (
-        "The error rate holds for recipients whose bits had no part in what was traced. It does not hold against a party who "
-        "knows another recipient's copy and makes up claims or rows to point there."
-    ),
-    (
-        "That nobody is accused clears nobody. In trials a leaker who left out, filled up or relabelled the classes of doubtful "
-        "size was never named, nor one who retained one quasi-identifier and renamed the others, or who published tables of counts. Of "
-        "three who colluded by showing what only a minority of them holds, one was named in 46 % of cases; of four or more, none."
-    ),
-    "Audits must be left out without looking at who holds what, and the same trace must not be repeated with other choices.",
-    "Keep this report with those who must decide: it names recipients.",
-)
-CLAIMS = (
-    (
-        "Each claim is brought to its class at the published levels; one claim per class counts, and only hits on marks. For a "
-        "mark that a copy holds with probability p, a hit weighs 0.98/p if the recipient's copy holds it and 0.02/(1 − p) if not; "
-        "for coalitions of c = 2 and 3 recipients 1 + (1 − p)/(c p) and 1 − 1/c. The e-value is the mean over c of the products. "
-        "It is 1 on average for an innocent recipient, at any time; a recipient is accused when it reaches N/alpha (Ville 1939)."
-    ),
-)
-LEAK = (
-    (
-        "Columns are recognised by name, and the level of each by its labels. At that granularity the rows of every copy and of "
-        "every mark fall into cells, and the likelihood of the file is worked out for each recipient's marks: for one copy, and "
-        "for two or three put together by rows, by classes in turns, by union and by intersection."
-    ),
-    (
-        "The p-value is the rank among recipients who never were, drawn by the same secret probabilities; ties count against an "
-        "accusation. It is valid whatever the leaker did. A recipient is accused at alpha/N."
-    ),
-)
-REFERENCES = (
-    "Grünwald, P., de Heide, R. & Koolen, W. (2024). Safe testing. Journal of the Royal Statistical Society B 86(5).",
-    "Tardos, G. (2008). Optimal probabilistic fingerprint codes. Journal of the ACM 55(2).",
-    "Ville, J. (1939). Étude critique de la notion de collectif. Gauthier-Villars.",
-)
+REMAINS = points("""
+- A recipient whose copy a third party holds as well (an intruder, a subcontractor, a later owner of its disks) cannot
+  be distinguished from one who leaked on purpose.
+- The error rate holds for recipients whose bits had no part in what was traced. It does not hold against a party who
+  knows another recipient's copy and makes up claims or rows to point there.
+- That nobody is accused clears nobody. In trials a leaker who left out, filled up or relabelled the classes of doubtful
+  size was never named, nor one who retained one quasi-identifier and renamed the others, or who published tables of
+  counts. Of three who colluded by showing what only a minority of them holds, one was named in 46 % of cases; of four
+  or more, none.
+- Audits must be left out without looking at who holds what, and the same trace must not be repeated with other choices.
+- Keep this report with those who must decide: it names recipients.""")
+CLAIMS = points("""
+- Each claim is brought to its class at the published levels; one claim per class counts, and only hits on marks. For a
+  mark that a copy holds with probability p, a hit weighs 0.98/p if the recipient's copy holds it and 0.02/(1 − p) if
+  not; for coalitions of c = 2 and 3 recipients 1 + (1 − p)/(c p) and 1 − 1/c. The e-value is the mean over c of the
+  products. It is 1 on average for an innocent recipient, at any time; a recipient is accused when it reaches N/alpha
+  (Ville 1939).""")
+LEAK = points("""
+- Columns are recognised by name, and the level of each by its labels. At that granularity the rows of every copy and of
+  every mark fall into cells, and the likelihood of the file is worked out for each recipient's marks: for one copy, and
+  for two or three put together by rows, by classes in turns, by union and by intersection.
+- The p-value is the rank among recipients who never were, drawn by the same secret probabilities; ties count against an
+  accusation. It is valid whatever the leaker did. A recipient is accused at alpha/N.""")
+REFERENCES = points("""
+- Grünwald, P., de Heide, R. & Koolen, W. (2024). Safe testing. Journal of the Royal Statistical Society B 86(5).
+- Tardos, G. (2008). Optimal probabilistic fingerprint codes. Journal of the ACM 55(2).
+- Ville, J. (1939). Étude critique de la notion de collectif. Gauthier-Villars.""")
 CARDS = ("recipients", "error-rate", "origin")
 ROOM = 1.1
 """The scale goes beyond the line, so that it can be seen."""
@@ -145,7 +131,7 @@ def recipients(trace: Trace) -> Figure:
 
 
 def strength(standing: RecipientEvidence) -> float:
-    """What is drawn: the power of ten of the e-value, or of one over the p-value."""
+    """The power of ten of the e-value, or of one over the p-value."""
     return max(0.0, standing.log10_e if standing.p_value is None else -math.log10(standing.p_value))
 
 
@@ -180,13 +166,10 @@ def decoys(trace: Trace) -> Figure:
         key="origin",
         title="Decoys, found and by chance",
         about=f"{found} decoys came up; chance would have brought {chance}.",
-        reading=(
-            (
-                "Decoys are people who are not in the data. A source that picks people of the population with as many look-alikes "
-                "meets some of them by chance; one that uses a copy meets more."
-            ),
-            f"The probability of so many or more by chance is {origin.p_value:.2g}.",
-        ),
+        reading=points(f"""
+- Decoys are people who are not in the data. A source that picks people of the population with as many look-alikes meets
+  some of them by chance; one that uses a copy meets more.
+- The probability of so many or more by chance is {origin.p_value:.2g}."""),
         chart=(Group((came_up, by_chance)),),
         table=Table("Decoys", ("What", "Number"), (("that came up", found), ("by chance", chance)), (1,)),
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.demo.stage import open_ledger
+from discreet.demo.chapters import open_ledger
 from discreet.policy import Policy
 from discreet.report.project import ProjectFile, Story, project_findings, statements, tell
 from discreet.report.project.findings import STANDINGS

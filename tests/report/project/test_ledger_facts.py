@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.demo.stage import open_ledger
+from discreet.demo.chapters import open_ledger
 from discreet.demo.store_chapters import CLERK, RECIPIENTS
 from discreet.demo.store_chapters import PROJECT as NAME
 from discreet.errors import IntegrityError, StoreUnreachable, UsageError

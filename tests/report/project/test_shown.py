@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from discreet.attacker import Attack
-from discreet.demo.stage import open_ledger
+from discreet.demo.chapters import open_ledger
 from discreet.demo.store_chapters import RECIPIENTS
 from discreet.errors import Refused
 from discreet.linkage import Display

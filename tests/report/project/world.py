@@ -10,7 +10,7 @@ from pathlib import Path
 
 from discreet.anonymity import anonymise
 from discreet.cli.verbs.attack import DRAFT
-from discreet.demo.stage import DemoStage, fresh_store, open_ledger
+from discreet.demo.chapters import DemoStage, fresh_store, open_ledger
 from discreet.demo.store_chapters import what_it_costs_to_link, who_leaked_it
 from discreet.gateway.enforcement.exposure_accounts import Books, ExposureAccount, with_seen
 from discreet.ledger import Ledger

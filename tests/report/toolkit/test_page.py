@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from discreet.report.charts.bars import Bar, Group
 from discreet.report.toolkit import page
-from discreet.report.toolkit.components import Figure, Finding, Pill, Table
+from discreet.report.toolkit.page import Figure, Finding, Pill, Table
 from tests.report.documents import check_landmarks_and_headings, check_that_names_and_links_meet
 from tests.report.samples import HOSTILE, WHEN, Outline
 

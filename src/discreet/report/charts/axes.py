@@ -84,7 +84,7 @@ def linear(values: Sequence[float], *, zero: bool = False, most: int = 5) -> Sca
 
 
 def logarithmic(values: Sequence[float]) -> Scale:
-    """Powers of ten, or 1, 2, 5 where they are too far apart; values must be positive."""
+    """Powers of ten, or 1, 2, 5 between them; values must be positive."""
     low, high = min(values, default=0.1), max(values, default=1.0)
     wider = 1.25 if high / low >= 5 else 3.0
     low, high = low / wider, high * wider
@@ -109,7 +109,7 @@ def fitting(values: Sequence[float], *, zero: bool = False) -> Scale:
 
 @dataclass(frozen=True)
 class Frame:
-    """Two axes in a drawing; points are below `top`, in an area `height` pixels high."""
+    """Two axes; points are below `top`, in an area `height` pixels high."""
 
     x: Scale
     y: Scale
@@ -156,7 +156,7 @@ class Frame:
 
 
 def foot(ticks: Sequence[tuple[float, str]], *, y: int, title: str) -> Markup:
-    """The numbers of a horizontal axis, and what they are, in the two lines below `y`."""
+    """Numbers and title of a horizontal axis, in the two lines below `y`."""
     numbers = [
         text(label, x=percentage(share * 100), y=y + 16, class_="note", text_anchor="middle") for share, label in ticks
     ]
@@ -214,7 +214,7 @@ class Box:
 
 
 def readable(labels: Mapping[int, Box], marks: Sequence[Box]) -> list[int]:
-    """The labels that run into no other mark and no other label; the first come first.
+    """Labels that overlap no other mark and no label before them.
 
     Each label has the number of the mark that it belongs to.
 

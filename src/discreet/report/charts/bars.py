@@ -45,7 +45,7 @@ def picture(drawn: Sequence[Child], *, key: str, title: str, about: str, **attri
 
 
 def stripes(name: str, apart: int, *, kind: str = "") -> Markup:
-    """A pattern to fill bars with, so that colour is never the only sign; `kind` chooses other colours."""
+    """A striped pattern, so that colour is never the only sign; `kind` chooses colours."""
     size = {"width": str(apart), "height": str(apart), "patternTransform": "rotate(45)"}
     ground = element("rect", width=str(apart), height=str(apart), class_=f"ground {kind}".strip())
     stripe = element("rect", width="2", height=str(apart), class_=f"stripe {kind}".strip())
@@ -135,7 +135,7 @@ def share_bar(label: str, share: float, *, limit: float | None = None, fill: Fil
 
 
 def count_bar(label: str, count: int, whole: int, *, fill: Fill = "plain") -> Bar:
-    """A number of people or other things, and which share of the whole that is."""
+    """A number with its share of the whole."""
     return Bar(label, counted(count, whole), count / whole, fill=fill)
 
 
@@ -149,56 +149,55 @@ def counted(count: int, whole: int) -> str:
 
 
 def bar_chart(groups: Sequence[Group], *, key: str, title: str, about: str) -> Markup:
-    """Bars under each other, each with its label above and its value at the end of that line."""
+    """Bars under each other, each below its label and value."""
     # Notes begin below each other, wherever the chips before them end.
     chips = max((bar.chips for group in groups for bar in group.bars), default=0)
+    indent = chips * STEP + 4 if chips else 0
     drawn, y = [risk_stripes(key)], 0
 
-    def add(piece: Markup, height: int) -> None:
+    def add(height: int, *pieces: Child) -> None:
         nonlocal y
-        drawn.append(element("g", piece, transform=f"translate(0 {y})"))
+        drawn.append(element("g", *pieces, transform=f"translate(0 {y})"))
         y += height
+
+    def line(label: str, value: str, *, class_: str = "label") -> Markup:
+        left = text(clip(label, LABEL), y=14, class_=class_)
+        return element("g", left, text(value, x="100%", y=14, class_="value", text_anchor="end"))
 
     for place, group in enumerate(groups):
         if place:
-            add(Markup(""), BREAK)
+            add(BREAK)
         if group.title:
-            add(_line(group.title, group.total, class_="heading"), HEADING)
+            add(HEADING, line(group.title, group.total, class_="heading"))
         for bar in group.bars:
-            add(*_bar(bar, key, indent=chips * STEP + 4 if chips else 0))
+            top = LINE + (LINE if bar.note or bar.steps else 0)
+            main = top + (THIN + 2 if bar.before is not None else 0)
+            parts: list[Child] = [line(bar.label, bar.value)]
+            for chip in range(bar.chips):
+                class_ = "chip on" if bar.steps and chip < bar.steps[0] else "chip"
+                parts.append(rect(x=str(chip * STEP + 1), y=LINE + 4, width="12", height=9, rx="2", class_=class_))
+            if bar.note:
+                parts.append(text(clip(bar.note, NOTE), x=str(indent), y=LINE + 13, class_="note"))
+            if bar.before is not None:
+                parts.append(rect(width="100%", y=top, height=THIN, class_="track"))
+                if bar.before > 0:
+                    parts.append(rect(width=_long(bar.before), y=top, height=THIN, class_="before"))
+            parts.append(rect(width="100%", y=main, class_="track"))
+            if bar.share > 0:
+                fill = paint(bar.fill, key)
+                parts.append(rect(width=_long(bar.share), y=main, class_=f"bar {bar.fill}", fill=fill))
+            if bar.mark is not None:
+                # At 0 and 100 % half of a centred line would be cut off.
+                x = percentage(min(max(bar.mark * 100, 0.2), 99.8))
+                ends = {"x1": x, "x2": x, "y1": str(main), "y2": str(main + BAR + 5)}
+                parts += [element("line", **ends, class_=class_) for class_ in ("halo", "mark")]
+            add(main + BAR + GAP, element("g", parts))
     return picture(drawn, key=key, title=title, about=about, class_="chart", width="100%", height=str(y))
 
 
-def _line(label: str, value: str, *, class_: str = "label") -> Markup:
-    """A label at the left, its value at the right."""
-    left = text(clip(label, LABEL), y=14, class_=class_)
-    return element("g", left, text(value, x="100%", y=14, class_="value", text_anchor="end"))
-
-
-def _bar(bar: Bar, key: str, *, indent: int) -> tuple[Markup, int]:
-    """A bar with everything around it, and its height."""
-    top = LINE + (LINE if bar.note or bar.steps else 0)
-    main = top + (THIN + 2 if bar.before is not None else 0)
-    drawn: list[Child] = [_line(bar.label, bar.value)]
-    for place in range(bar.chips):
-        class_ = "chip on" if bar.steps and place < bar.steps[0] else "chip"
-        drawn.append(rect(x=str(place * STEP + 1), y=LINE + 4, width="12", height=9, rx="2", class_=class_))
-    if bar.note:
-        drawn.append(text(clip(bar.note, NOTE), x=str(indent), y=LINE + 13, class_="note"))
-    if bar.before is not None:
-        drawn.append(rect(width="100%", y=top, height=THIN, class_="track"))
-        if bar.before > 0:
-            drawn.append(rect(width=percentage(max(bar.before * 100, THINNEST)), y=top, height=THIN, class_="before"))
-    drawn.append(rect(width="100%", y=main, class_="track"))
-    if bar.share > 0:
-        wide = percentage(max(bar.share * 100, THINNEST))
-        drawn.append(rect(width=wide, y=main, class_=f"bar {bar.fill}", fill=paint(bar.fill, key)))
-    if bar.mark is not None:
-        # At 0 and 100 % half of a centred line would be cut off.
-        x = percentage(min(max(bar.mark * 100, 0.2), 99.8))
-        ends = {"x1": x, "x2": x, "y1": str(main), "y2": str(main + BAR + 5)}
-        drawn += [element("line", **ends, class_=class_) for class_ in ("halo", "mark")]
-    return element("g", drawn), main + BAR + GAP
+def _long(share: float) -> str:
+    """The width of a bar: what is there is seen."""
+    return percentage(max(share * 100, THINNEST))
 
 
 def spark(shares: Sequence[float], *, key: str, title: str, about: str) -> Markup:
@@ -219,7 +218,7 @@ def spark(shares: Sequence[float], *, key: str, title: str, about: str) -> Marku
 # One bar that is divided into segments, with a legend below it.
 @dataclass(frozen=True)
 class Segment:
-    """A part of the whole; `fill` is its class in the style sheet, and "ruled" is striped."""
+    """A part of the whole; `fill` is its class in the style sheet."""
 
     label: str
     number: int

@@ -25,7 +25,7 @@ GOLDEN = 0.6180339887
 
 @dataclass(frozen=True)
 class Step:
-    """All combinations whose levels add up to one number, or to one of a few."""
+    """Combinations whose levels add up to one number or a few."""
 
     low: int
     high: int
@@ -48,11 +48,6 @@ class Lattice:
     """Its step, and its place among the allowed ones of that step."""
 
     @property
-    def nodes(self) -> int:
-        """How many there are."""
-        return self.refused + len(self.losses)
-
-    @property
     def refused(self) -> int:
         """How many are not allowed."""
         return sum(step.refused for step in self.steps)
@@ -70,16 +65,15 @@ class Lattice:
     @property
     def crowded(self) -> bool:
         """Whether there are too many for dots."""
-        return self.nodes > MOST_DOTS
+        return self.refused + len(self.losses) > MOST_DOTS
 
     @cached_property
     def frame(self) -> Frame:
-        """The axes."""
         return Frame(Scale(0, len(self.steps), ()), fitting(self.losses, zero=True), TOP, HEIGHT)
 
     @cached_property
     def span(self) -> tuple[float, float]:
-        """Where the lowest row of cells begins, so that nothing seems to lose less than the least, and how high one is."""
+        """Start of the lowest row of cells, at the least loss, and their height."""
         shares = [self.frame.y.share(loss) for loss in self.losses]
         low, high = min(shares, default=0.0), max(shares, default=1.0)
         return low, (high - low) / ROWS or 1 / ROWS
@@ -94,35 +88,56 @@ class Lattice:
             for loss in step.losses
         )
 
-    @property
-    def fullest(self) -> int:
-        """The most in one cell."""
-        return max(self.cells.values(), default=0)
-
 
 def lattice_chart(lattice: Lattice) -> Drawing:
     """Allowed combinations as dots or cells over a strip of those that are not."""
-    frame, steps = lattice.frame, lattice.steps
-    strip = frame.bottom + ROOM
+    frame, steps, strip = lattice.frame, lattice.steps, lattice.frame.bottom + ROOM
     every = next(every for every in (1, 2, 5, 10) if len(steps) <= every * 10)
     ticks = [((place + 0.5) / len(steps), f"{step.low:,}") for place, step in enumerate(steps) if place % every == 0]
+    if lattice.crowded:
+        low, high = (share * frame.height for share in lattice.span)
+        most, cells = max(lattice.cells.values(), default=0), []
+        for (place, row), count in lattice.cells.items():
+            y = number(frame.bottom - low - (row + 1) * high)
+            cells.append(_cell(place, len(steps), y=y, height=number(high - 0.5), count=count, most=most))
+        nodes = element("g", cells, class_="cells")
+    else:
+        positions = [(place, rank, loss) for place, step in enumerate(steps) for rank, loss in enumerate(step.losses)]
+        nodes = join(
+            [dot(_aside(steps, place, rank), frame.down(loss), r=3, class_="node") for place, rank, loss in positions]
+        )
+    chosen = None
+    if lattice.chosen is not None and lattice.loss is not None:
+        place, rank = lattice.chosen
+        middle, down = (place + 0.5) / len(steps), frame.down(lattice.loss)
+        x = percentage(middle * 100) if lattice.crowded else _aside(steps, place, rank)
+        side = "middle" if 0.2 < middle < 0.8 else anchor(middle)
+        words = text("this table", x=x, y=round(down) + 24, class_="heading lifted", text_anchor=side)
+        chosen = join(dot(x, down, r=7, class_="ring"), dot(x, down, r=3, class_="node this"), words)
+    most, size = max(step.refused for step in steps), {"y": str(strip), "height": str(STRIP)}
+    refused = [
+        _cell(place, len(steps), **size, count=step.refused, most=most)
+        for place, step in enumerate(steps)
+        if step.refused
+    ]
     parts = join(
         text(frame.y.named("Loss"), x=str(MARGIN), y=14, class_="note"),
         text(f"Allowed: {len(lattice.losses):,}", x="100%", y=14, class_="label", text_anchor="end"),
         frame.grid() if lattice.losses else None,
-        _nodes(lattice),
-        _chosen(lattice),
+        nodes,
+        chosen,
         text(f"Not allowed: {lattice.refused:,}", x="100%", y=strip - 7, class_="label", text_anchor="end"),
-        _strip(steps, strip),
+        element("rect", x="0", width="100%", **size, class_="track"),
+        element("g", refused, class_="cells refused"),
         foot(ticks, y=strip + STRIP, title="Sum of levels"),
     )
     return Drawing(parts, strip + STRIP + FOOT, "chart axes")
 
 
-def _aside(lattice: Lattice, step: int, rank: int) -> str:
+def _aside(steps: Sequence[Step], step: int, rank: int) -> str:
     """Dots of one step side by side, without a pattern and always the same."""
     spread = 0.15 + 0.7 * ((rank + 0.5) * GOLDEN % 1)
-    return percentage((step + spread) / len(lattice.steps) * 100)
+    return percentage((step + spread) / len(steps) * 100)
 
 
 def _cell(place: int, steps: int, *, y: str, height: str, count: int, most: int) -> Markup:
@@ -130,43 +145,3 @@ def _cell(place: int, steps: int, *, y: str, height: str, count: int, most: int)
     wide = 100 / steps
     size = {"x": percentage(place * wide + wide * 0.03), "width": percentage(wide * 0.94), "y": y, "height": height}
     return element("rect", **size, fill_opacity=number(0.2 + 0.8 * math.sqrt(count / most)))
-
-
-def _nodes(lattice: Lattice) -> Markup:
-    """Allowed combinations: a dot each, or counted in cells where there are too many."""
-    frame, steps = lattice.frame, lattice.steps
-    if not lattice.crowded:
-        positions = [(place, rank, loss) for place, step in enumerate(steps) for rank, loss in enumerate(step.losses)]
-        return join(
-            [dot(_aside(lattice, place, rank), frame.down(loss), r=3, class_="node") for place, rank, loss in positions]
-        )
-    low, high = (share * frame.height for share in lattice.span)
-    cells = []
-    for (place, row), count in lattice.cells.items():
-        y = number(frame.bottom - low - (row + 1) * high)
-        cells.append(_cell(place, len(steps), y=y, height=number(high - 0.5), count=count, most=lattice.fullest))
-    return element("g", cells, class_="cells")
-
-
-def _strip(steps: Sequence[Step], y: int) -> Markup:
-    most = max(step.refused for step in steps)
-    size = {"y": str(y), "height": str(STRIP)}
-    cells = [
-        _cell(place, len(steps), **size, count=step.refused, most=most)
-        for place, step in enumerate(steps)
-        if step.refused
-    ]
-    return join(
-        element("rect", x="0", width="100%", **size, class_="track"), element("g", cells, class_="cells refused")
-    )
-
-
-def _chosen(lattice: Lattice) -> Markup | None:
-    if lattice.chosen is None or lattice.loss is None:
-        return None
-    place, rank = lattice.chosen
-    middle, y = (place + 0.5) / len(lattice.steps), lattice.frame.down(lattice.loss)
-    x = percentage(middle * 100) if lattice.crowded else _aside(lattice, place, rank)
-    side = "middle" if 0.2 < middle < 0.8 else anchor(middle)
-    words = text("this table", x=x, y=round(y) + 24, class_="heading lifted", text_anchor=side)
-    return join(dot(x, y, r=7, class_="ring"), dot(x, y, r=3, class_="node this"), words)

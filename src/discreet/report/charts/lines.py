@@ -1,16 +1,13 @@
-"""Line charts over two axes: strokes, a legend, and marks with their words.
-
-The strokes are in a picture of their own that is stretched to the width there is: text and strokes are not.
-"""
+"""Line and strip charts over axes: strokes, bars over a range, a legend, marks with their words."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from discreet.report.charts.axes import FOOT, MARGIN, Frame, Scale, anchor, beside, foot, upright
-from discreet.report.charts.bars import Drawing, number, text
+from discreet.report.charts.axes import FOOT, MARGIN, Frame, Scale, anchor, beside, foot, level, upright
+from discreet.report.charts.bars import SWATCH, Drawing, Fill, number, paint, percentage, rect, risk_stripes, text
 from discreet.report.toolkit.html import Markup, element, join
 
 HEIGHT = 240
@@ -63,7 +60,18 @@ def line_chart(lines: Sequence[Line], axes: Axes, *, marks: Sequence[Mark] = ())
             element("line", x1=str(MARGIN), x2=str(MARGIN + 40), y1=middle, y2=middle, class_=stroke),
             text(line.label, x=str(MARGIN + 50), y=place * LEGEND + 15, class_="label"),
         ]
-        paths.append(element("path", d=_path(frame, line), class_=stroke))
+        points = [(number(axes.x.share(x) * WIDTH), number(HEIGHT * (1 - axes.y.share(y)))) for x, y in line.points]
+        commands = [f"M{x} {y}" for x, y in points[:1]]
+        for (_, before), (x, y) in itertools.pairwise(points):
+            if not line.steps:
+                commands.append(f"L{x} {y}")
+                continue
+            if commands[-1].startswith("H"):
+                commands.pop()  # of two strokes in the same direction the first is left out
+            commands.append(f"H{x}")
+            if y != before:
+                commands.append(f"V{y}")
+        paths.append(element("path", d="".join(commands), class_=stroke))
     stretched = {"viewBox": f"0 0 {WIDTH} {frame.height}", "preserveAspectRatio": "none"}
     size = {"x": "0", "y": str(frame.top), "width": "100%", "height": str(frame.height), "class_": "strokes"}
     if axes.dated is None:
@@ -81,24 +89,6 @@ def line_chart(lines: Sequence[Line], axes: Axes, *, marks: Sequence[Mark] = ())
         foot(ticks, y=frame.bottom, title=across),
     )
     return Drawing(parts, frame.bottom + FOOT, "chart axes")
-
-
-def _path(frame: Frame, line: Line) -> str:
-    """The strokes of a line; of two in the same direction the first is left out."""
-    points = [(number(frame.x.share(x) * WIDTH), number(frame.height * (1 - frame.y.share(y)))) for x, y in line.points]
-    if not points:
-        return ""
-    commands = [f"M{points[0][0]} {points[0][1]}"]
-    for (_, before), (x, y) in itertools.pairwise(points):
-        if not line.steps:
-            commands.append(f"L{x} {y}")
-            continue
-        if commands[-1].startswith("H"):
-            commands.pop()
-        commands.append(f"H{x}")
-        if y != before:
-            commands.append(f"V{y}")
-    return "".join(commands)
 
 
 def marked(frame: Frame, marks: Sequence[Mark], top: int) -> Markup:
@@ -124,3 +114,91 @@ def stacked(*drawings: Drawing, gap: int = 28) -> Drawing:
         parts.append(element("g", drawing.parts, transform=f"translate(0 {y})"))
         y += drawing.height + gap
     return Drawing(join(parts), y - gap, drawings[0].class_)
+
+
+STRIP, BAND, GAP = 160, 20, 8
+"""Pixels of the bars of a strip chart, of the band below them, and between the two."""
+
+
+@dataclass(frozen=True)
+class Bin:
+    """A range of sizes, its people, and what becomes of them."""
+
+    first: int
+    last: int
+    people: int
+    fate: Fill
+
+    @property
+    def words(self) -> str:
+        """The sizes."""
+        return f"{self.first:,}" if self.first == self.last else f"{self.first:,} to {self.last:,}"
+
+
+def span(
+    frame: Frame,
+    ends: tuple[float, float],
+    y: float,
+    height: float,
+    *,
+    class_: str,
+    fill: str | None,
+    gap: float = 0.15,
+) -> Markup:
+    """A bar from one value to another; neighbours are a small gap apart."""
+    left, right = (frame.x.share(end) * 100 for end in ends)
+    width = percentage(max(min(gap, 0.2), right - left - gap))
+    return rect(x=percentage(left), y=y, width=width, height=height, class_=class_, fill=fill)
+
+
+def strip_chart(
+    bins: Sequence[Bin], *, key: str, legend: Sequence[tuple[Fill, str, str]], marks: Sequence[Mark], across: str
+) -> Drawing:
+    """People by size (as areas) above a band that says what becomes of them."""
+    words = len(legend) * LEGEND + 10
+    frame = Frame(size_scale(bins[-1].last), Scale(0, 1, ()), words + len(marks) * MARK, STRIP)
+
+    def piece(data: Bin, y: int, height: int) -> Markup:
+        ends = data.first - 0.5, data.last + 0.5
+        return span(frame, ends, y, height, class_=f"bar {data.fate}", fill=paint(data.fate, key))
+
+    named = []
+    for place, (fill, label, value) in enumerate(legend):
+        y = place * LEGEND
+        sample = {"x": str(MARGIN), "width": str(SWATCH), "class_": f"bar {fill}"}
+        named += [
+            rect(**sample, y=y + 3, height=SWATCH, fill=paint(fill, key)),
+            text(label, x=str(MARGIN + SWATCH + 10), y=y + 15, class_="label"),
+            text(value, x="100%", y=y + 15, class_="value", text_anchor="end"),
+        ]
+    densities = [data.people / (frame.x.share(data.last + 0.5) - frame.x.share(data.first - 0.5)) for data in bins]
+    tallest = max(densities, default=0.0) or 1.0
+    bars = []
+    for data, density in zip(bins, densities, strict=True):
+        if data.people:
+            high = max(1, round(density / tallest * frame.height))
+            bars.append(piece(data, frame.bottom - high, high))
+    runs: list[Bin] = []
+    for data in bins:
+        if runs and runs[-1].fate == data.fate:
+            runs[-1] = replace(runs[-1], last=data.last)
+        else:
+            runs.append(data)
+    band = frame.bottom + GAP
+    parts = join(
+        risk_stripes(key),
+        named,
+        bars,
+        level(frame.bottom, class_="grid"),
+        [piece(run, band, BAND) for run in runs],
+        marked(frame, marks, words),
+        foot(frame.x.labelled(), y=band + BAND, title=across),
+    )
+    return Drawing(parts, band + BAND + FOOT, "chart axes")
+
+
+def size_scale(most: int) -> Scale:
+    """A scale of sizes on which each size has room of its own."""
+    powers = [float(10**power) for power in range(12) if 10**power <= most]
+    ticks = powers if len(powers) > 2 else [tick for tick in (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0) if tick <= most]
+    return Scale(0.5, most + 0.5, tuple(ticks), log=True)

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from discreet.kernel.serialise import card
-from discreet.report.assessment.findings import allowed, at_risk, inferred
-from discreet.report.attack.findings import attack_findings
+from discreet.kernel.notebook import card
+from discreet.kernel.serialise import json_of
+from discreet.report.assessment_findings import allowed, at_risk, inferred
+from discreet.report.attack import attack_findings
 from discreet.report.project.ledger_facts import Disclosed, GatewayUser, LedgerState, Released, disclosed
 from discreet.report.project.measurement import Measured, ProjectFile
 from discreet.report.project.measurement import measure as measure_project
-from discreet.report.toolkit.components import Finding
+from discreet.report.toolkit.page import Finding
 from discreet.report.toolkit.words import agree, crowd, listed, lowered, one_in, part, plural
 from discreet.wording import measure, percent
 
@@ -42,65 +43,49 @@ class Statement:
     standing: Standing
     finding: Finding
 
+    to_dict = json_of("topic standing says=finding.headline next=finding.next_step")
+
     @property
     def sign(self) -> str:
         """The standing in one character."""
         return SIGNS[self.standing]
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            "topic": self.topic,
-            "standing": self.standing,
-            "says": self.finding.headline,
-            "next": self.finding.next_step,
-        }
-
 
 def statements(story: Story) -> tuple[Statement, ...]:
     """Everything that can be said in a sentence, the worst first."""
-    order = list(STANDINGS)
-    return tuple(sorted(_statements(story), key=lambda one: order.index(one.standing)))
-
-
-def project_findings(story: Story) -> tuple[Finding, ...]:
-    """The same as findings."""
-    return tuple(one.finding for one in statements(story))
-
-
-def _statements(story: Story) -> Iterator[Statement]:
-    measured = story.measured
+    measured, disclosed = story.measured, story.disclosed
+    stated: list[Statement] = []
     if measured.published is not None and measured.published.identifiers:
         name, identifiers = measured.published.name, listed(measured.published.identifiers)
-        yield Statement(
-            "anonymisation",
-            "above",
-            Finding(
-                f"{name} still has what the policy calls identifiers: {identifiers}. Anyone who has it knows who everybody is.",
-                "Publish what `discreet anonymise` writes: it leaves them out.",
-            ),
+        finding = Finding(
+            f"{name} still has what the policy calls identifiers: {identifiers}. Anyone who has it knows who everybody is.",
+            "Publish what `discreet anonymise` writes: it leaves them out.",
         )
-    yield risk(measured)
+        stated.append(Statement("anonymisation", "above", finding))
+    stated.append(risk(measured))
     # What is learnt of people without recognising anybody, of the sensitive column where it is worst.
     for finding in itertools.islice(inferred(measured.leaving), 1):
         certain = any(column.distinct_l == 1 for column in measured.leaving.inference.values())
-        yield Statement("risk", "attention" if certain else "within", finding)
+        stated.append(Statement("risk", "attention" if certain else "within", finding))
     if (struck := measured.struck) is not None:
         finding = attack_findings(struck, source=measured.leaving_name, threshold=measured.leaving.threshold)[0]
         standing: Standing = "above" if measured.struck_exceeds else "attention" if struck.known.attacked else "within"
-        yield Statement("attacker", standing, finding)
-    for topic, headline, step in gaps(story):
-        yield Statement(topic, "unmeasured", Finding(headline, step))
-    if story.disclosed is None:
-        return
-    for released in story.disclosed.releases:
-        yield release(released)
-        yield from small_classes(released, measured)
-    for project in story.disclosed.linkage:
-        yield linkage(project)
-    for database in dict.fromkeys(user.database for user in story.disclosed.users):
-        yield queries(database, [user for user in story.disclosed.users if user.database == database])
-    yield ledger(story.disclosed.ledger)
+        stated.append(Statement("attacker", standing, finding))
+    stated += [Statement(topic, "unmeasured", Finding(headline, step)) for topic, headline, step in gaps(story)]
+    if disclosed is not None:
+        for released in disclosed.releases:
+            stated += release(released, measured)
+        stated += map(linkage, disclosed.linkage)
+        for database in dict.fromkeys(user.database for user in disclosed.users):
+            stated.append(queries(database, [user for user in disclosed.users if user.database == database]))
+        stated.append(ledger(disclosed.ledger))
+    order = list(STANDINGS)
+    return tuple(sorted(stated, key=lambda statement: order.index(statement.standing)))
+
+
+def project_findings(story: Story) -> tuple[Finding, ...]:
+    """Findings of a project, the worst first."""
+    return tuple(statement.finding for statement in statements(story))
 
 
 def risk(measured: Measured) -> Statement:
@@ -157,8 +142,8 @@ def gaps(story: Story) -> Iterator[tuple[str, str, str]]:
         )
 
 
-def release(released: Released) -> Statement:
-    """Who holds copies of a release, and what traces said."""
+def release(released: Released, measured: Measured) -> Iterator[Statement]:
+    """Holders of a release, results of traces, and a k that is too small."""
     if released.accused:
         trace = next(trace for trace in reversed(released.traces) if trace.accused)
         headline = (
@@ -166,31 +151,26 @@ def release(released: Released) -> Statement:
             f"innocent, anybody would be accused in at most {percent(float(trace.alpha), below='less than ')} of traces."
         )
         step = "This is evidence, not a verdict: ask for access logs before anything is concluded, and hand over nothing more."
-        return Statement("recipients", "attention", Finding(headline, step))
-    holders = plural(len(released.holders), "recipient holds a copy", "recipients hold copies")
-    k = "" if released.k is None else f", with at least {released.k} people alike in it"
-    traces = len(released.traces)
-    traced = f"{plural(traces, 'trace')} accused nobody." if traces else "No leak was traced."
-    waiting = sum(copy.time is None and copy.state != "retired" for copy in released.copies)
-    step = (
-        f"{plural(waiting, 'copy waits', 'copies wait')} to be handed over."
-        if waiting
-        else "Keep the store and its keys: only they can trace a leak."
-    )
-    return Statement("recipients", "within", Finding(f"{holders} of release {released.name}{k}. {traced}", step))
-
-
-def small_classes(released: Released, measured: Measured) -> Iterator[Statement]:
-    """Copies were made under a k of their own, which the policy's threshold may not allow."""
+        yield Statement("recipients", "attention", Finding(headline, step))
+    else:
+        holders = plural(len(released.holders), "recipient holds a copy", "recipients hold copies")
+        k = "" if released.k is None else f", with at least {released.k} people alike in it"
+        traces = len(released.traces)
+        traced = f"{plural(traces, 'trace')} accused nobody." if traces else "No leak was traced."
+        waiting = sum(copy.time is None and copy.state != "retired" for copy in released.copies)
+        step = "Keep the store and its keys: only they can trace a leak."
+        if waiting:
+            step = f"{plural(waiting, 'copy waits', 'copies wait')} to be handed over."
+        yield Statement("recipients", "within", Finding(f"{holders} of release {released.name}{k}. {traced}", step))
+    # Copies were made under a k of their own, which the policy's threshold may not allow.
     needed = crowd(measured.leaving.threshold)
-    if released.k is None or released.k >= needed or not released.holders:
-        return
-    headline = (
-        f"Copies of release {released.name} may show as few as {plural(released.k, 'person', 'people')} who look alike; the threshold "
-        f"of {one_in(measured.leaving.threshold)} asks for {needed:,} unless the population hides them."
-    )
-    step = "Measure a copy as `published`, or make the next version with a larger k."
-    yield Statement("recipients", "attention", Finding(headline, step))
+    if released.k is not None and released.k < needed and released.holders:
+        headline = (
+            f"Copies of release {released.name} may show as few as {plural(released.k, 'person', 'people')} who look alike; the threshold "
+            f"of {one_in(measured.leaving.threshold)} asks for {needed:,} unless the population hides them."
+        )
+        step = "Measure a copy as `published`, or make the next version with a larger k."
+        yield Statement("recipients", "attention", Finding(headline, step))
 
 
 def linkage(project: Progress) -> Statement:
@@ -273,11 +253,11 @@ class Story:
 
     @property
     def exceeded(self) -> bool:
-        """Whether something is above a limit: what leaves the house, a reviewer, or a user of a database."""
+        """Whether a publication, a reviewer or a user of a database is above a limit."""
         found = self.disclosed
         if found is None:
             return self.measured.exceeded
-        reviewed = (gauge for one in found.linkage for gauge in gauges(one))
+        reviewed = (gauge for project in found.linkage for gauge in gauges(project))
         beyond = any(gauge.limit is not None and gauge.used > gauge.limit for gauge in reviewed)
         return self.measured.exceeded or beyond or any(user.exceeded for user in found.users)
 
@@ -285,7 +265,7 @@ class Story:
         return f"Story({self.project.title}, {'above a limit' if self.exceeded else 'within limits'})"
 
     def _repr_html_(self) -> str:
-        rows = [(STANDINGS[one.standing][0], one.finding.headline) for one in statements(self)]
+        rows = [(STANDINGS[each.standing][0], each.finding.headline) for each in statements(self)]
         return card(self.project.title, rows, head=("standing", "finding"))
 
     def to_dict(self) -> dict[str, Any]:
@@ -295,7 +275,7 @@ class Story:
             "title": self.project.title,
             **self.measured.to_dict(),
             **(nothing if self.disclosed is None else self.disclosed.to_dict()),
-            "findings": [one.to_dict() for one in statements(self)],
+            "findings": [each.to_dict() for each in statements(self)],
             "exceeded": self.exceeded,
         }
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import IntegrityError, UsageError
+from discreet.kernel.serialise import json_of
 from discreet.report.project.measurement import ProjectFile
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
     from discreet.ledger import Entry
     from discreet.linkage.progress import Progress
-    from discreet.releases.delivery.repository import StoredRelease
     from discreet.store import Store
 
 OF = re.compile(r".*/version:(\d+)/recipient:(.+)")
@@ -25,7 +25,7 @@ OF = re.compile(r".*/version:(\d+)/recipient:(.+)")
 
 @dataclass(frozen=True)
 class Handed:
-    """One recipient's copy of a version; what was handed over is what the ledger says."""
+    """One recipient's copy of a version, as the ledger says it was handed over."""
 
     version: int
     recipient: str
@@ -35,9 +35,7 @@ class Handed:
     time: str | None
     """When it was handed over last; None if it never was."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return dict(self.__dict__)
+    to_dict = json_of()
 
 
 @dataclass(frozen=True)
@@ -53,25 +51,7 @@ class Traced:
     marks: int
     alpha: str
 
-    @classmethod
-    def of(cls, entry: Entry) -> Traced:
-        """From its entry."""
-        said = entry.details
-        accused = str(said.get("accused") or "")
-        return cls(
-            time=entry.time,
-            kind=str(said.get("kind", "")),
-            source=str(said.get("source", "")),
-            accused=tuple(accused.split(", ")) if accused else (),
-            recipients=_whole(said.get("recipients")),
-            rows=_whole(said.get("rows")),
-            marks=_whole(said.get("marks_hit")),
-            alpha=str(said.get("alpha", "")),
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {**self.__dict__, "accused": list(self.accused)}
+    to_dict = json_of()
 
 
 @dataclass(frozen=True)
@@ -94,15 +74,7 @@ class Released:
         """Recipients whom some trace accused."""
         return tuple(dict.fromkeys(who for trace in self.traces for who in trace.accused))
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            "name": self.name,
-            "k": self.k,
-            "sign_off": self.sign_off,
-            "copies": [copy.to_dict() for copy in self.copies],
-            "traces": [trace.to_dict() for trace in self.traces],
-        }
+    to_dict = json_of()
 
 
 def known_releases(connection: Connection) -> list[str]:
@@ -118,42 +90,39 @@ def read_release(connection: Connection, name: str) -> Released:
     from discreet.releases.delivery import repository
 
     subject = repository.subject_of(name)
-    entries = list(queries.entries(connection, room="releases", subject=subject))
-    sealed = [entry.details for entry in entries if entry.event == "releases.sealed"]
-    said: Mapping[str, Any] = sealed[-1] if sealed else {}
-    kept = [repository.require(connection, name, one) for one in repository.versions(connection, name)]
-    return Released(
-        name=name,
-        k=said.get("k"),
-        sign_off=str(said.get("sign_off", "")),
-        copies=_copies(kept, [entry for entry in entries if entry.event == "releases.delivered"]),
-        traces=tuple(Traced.of(entry) for entry in entries if entry.event == "releases.traced"),
-    )
-
-
-def _copies(versions: Sequence[StoredRelease], delivered: Sequence[Entry]) -> tuple[Handed, ...]:
-    """Copies as stored, each held against what the ledger says was handed over."""
-    given: dict[tuple[int, str], Entry] = {}
-    for entry in delivered:
-        if subject := OF.fullmatch(entry.subject):
-            given[int(subject[1]), subject[2]] = entry
+    by_event: dict[str, list[Entry]] = {}
+    for entry in queries.entries(connection, room="releases", subject=subject):
+        by_event.setdefault(entry.event, []).append(entry)
+    delivered: dict[tuple[int, str], Entry] = {}
+    for entry in by_event.get("releases.delivered", []):
+        if of := OF.fullmatch(entry.subject):
+            delivered[int(of[1]), of[2]] = entry
+    versions = [repository.require(connection, name, version) for version in repository.versions(connection, name)]
     stored = {(kept.version, copy.recipient): copy for kept in versions for copy in kept.copies}
-    for version, recipient in given.keys() - stored.keys():
+    for version, recipient in delivered.keys() - stored.keys():
         raise _differs(version, recipient)
     copies = []
     for (version, recipient), copy in stored.items():
-        if (version, recipient) not in given:
-            if copy.state == "delivered":
+        file = rows = time = None
+        if (version, recipient) in delivered:
+            entry = delivered[version, recipient]
+            said, time = entry.details, entry.time
+            digest, count = said.get("file"), said.get("rows")
+            file, rows = None if digest is None else str(digest), count if isinstance(count, int) else None
+            if (copy.file, copy.rows) != (file, rows):
                 raise _differs(version, recipient)
-            copies.append(Handed(version, recipient, copy.state, None, None, None))
-            continue
-        entry = given[version, recipient]
-        file, rows = entry.details.get("file"), entry.details.get("rows")
-        file, rows = (None if file is None else str(file)), (rows if isinstance(rows, int) else None)
-        if (copy.file, copy.rows) != (file, rows):
+        elif copy.state == "delivered":
             raise _differs(version, recipient)
-        copies.append(Handed(version, recipient, copy.state, rows, file, entry.time))
-    return tuple(copies)
+        copies.append(Handed(version, recipient, copy.state, rows, file, time))
+    traces = []
+    for entry in by_event.get("releases.traced", []):
+        said = entry.details
+        kind, source, alpha = (str(said.get(key, "")) for key in ("kind", "source", "alpha"))
+        recipients, traced_rows, marks = (_whole(said.get(key)) for key in ("recipients", "rows", "marks_hit"))
+        accused = tuple(who for who in str(said.get("accused") or "").split(", ") if who)
+        traces.append(Traced(entry.time, kind, source, accused, recipients, traced_rows, marks, alpha))
+    sealed: Mapping[str, Any] = by_event["releases.sealed"][-1].details if "releases.sealed" in by_event else {}
+    return Released(name, sealed.get("k"), str(sealed.get("sign_off", "")), tuple(copies), tuple(traces))
 
 
 def _differs(version: int, recipient: str) -> IntegrityError:
@@ -198,61 +167,44 @@ class GatewayUser:
         """Whether the user has learned more than the limit allows."""
         return self.limit is not None and self.exposure > self.limit + 1e-9
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {**self.__dict__, "exceeded": self.exceeded}
+    to_dict = json_of("database user exposure limit answers rows refused overlooked repeated last exceeded")
 
 
-@dataclass
-class Tally:
-    """Goes through the entries of a gateway, in order."""
-
-    found: dict[tuple[str, str], GatewayUser] = field(default_factory=dict)
-    seen: dict[str, None] = field(default_factory=dict)
-    held: dict[int, Entry] = field(default_factory=dict)
-
-    @property
-    def databases(self) -> list[str]:
-        """Databases in the order in which they were first watched."""
-        return list(self.seen)
-
-    def users(self) -> list[GatewayUser]:
-        """Everybody who asked, the largest share of a limit first."""
-        return sorted(self.found.values(), key=lambda one: (-(one.used or 0.0), -one.exposure, one.database, one.user))
-
-    def take(self, entry: Entry) -> None:
-        """One entry more."""
-        database, slash, user = entry.subject.removeprefix("database:").rpartition("/user:")
+def gateway_users(entries: Iterable[Entry]) -> tuple[list[str], list[GatewayUser]]:
+    """Databases, and users by the share of their limit, the largest first."""
+    databases: dict[str, None] = {}
+    users: dict[tuple[str, str], GatewayUser] = {}
+    reserved: dict[int, Entry] = {}
+    for entry in entries:
+        database, slash, name = entry.subject.removeprefix("database:").rpartition("/user:")
+        databases.setdefault(database if slash else name)
         if not slash:
-            self.seen.setdefault(entry.subject.removeprefix("database:"))
-            return
-        self.seen.setdefault(database)
-        before = self.found.get((database, user), GatewayUser(database, user))
-        self.found[database, user] = self._after(replace(before, last=entry.time), entry)
-
-    def _after(self, user: GatewayUser, entry: Entry) -> GatewayUser:
-        said = entry.details
+            continue
+        user = replace(users.get((database, name), GatewayUser(database, name)), last=entry.time)
+        said, rows = entry.details, _whole(entry.details.get("rows"))
         if entry.event == "gateway.repeated":
-            return replace(user, repeated=user.repeated + _whole(said.get("results")))
+            users[database, name] = replace(user, repeated=user.repeated + _whole(said.get("results")))
+            continue
         if "limit" in said:
             user = replace(user, limit=float(str(said["limit"])))
         if said.get("enforced") is False and (said.get("decision") in ("deny", "alert") or "reason" in said):
             user = replace(user, overlooked=user.overlooked + 1)
         if entry.outcome == "refused":
-            return replace(user, refused=user.refused + 1)
-        if entry.outcome == "reserved":
-            self.held[entry.sequence] = entry
-            rows = _whole(said.get("rows"))
-            known = user.exposure if entry.risk_after is None else float(Fraction(entry.risk_after))
-            return replace(user, answers=user.answers + 1, rows=user.rows + rows, exposure=known)
-        if entry.outcome == "released":
+            user = replace(user, refused=user.refused + 1)
+        elif entry.outcome == "reserved":
+            reserved[entry.sequence] = entry
+            exposure = user.exposure if entry.risk_after is None else float(Fraction(entry.risk_after))
+            user = replace(user, answers=user.answers + 1, rows=user.rows + rows, exposure=exposure)
+        elif entry.outcome == "released":
             # Rows that certainly reached nobody count for nothing.
-            grant = self.held.get(-1 if entry.budget is None else entry.budget.reservation or -1)
+            grant = reserved.get(-1 if entry.budget is None else entry.budget.reservation or -1)
             if grant is not None:
-                known = user.exposure if grant.risk_before is None else float(Fraction(grant.risk_before))
+                exposure = user.exposure if grant.risk_before is None else float(Fraction(grant.risk_before))
                 rows = _whole(grant.details.get("rows"))
-                return replace(user, answers=user.answers - 1, rows=user.rows - rows, exposure=known)
-        return user
+                user = replace(user, answers=user.answers - 1, rows=user.rows - rows, exposure=exposure)
+        users[database, name] = user
+    by_share = sorted(users.values(), key=lambda user: (-(user.used or 0.0), -user.exposure, user.database, user.user))
+    return list(databases), by_share
 
 
 # What the ledger says was disclosed: copies and traces, pairs that were reviewed, results that users got.
@@ -273,7 +225,6 @@ class LedgerState:
 
     @property
     def size(self) -> int:
-        """Entries."""
         return int(self.head["size"])
 
     def to_dict(self) -> dict[str, Any]:
@@ -291,14 +242,7 @@ class Disclosed:
     users: tuple[GatewayUser, ...]
     ledger: LedgerState
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            "releases": [one.to_dict() for one in self.releases],
-            "linkage": [one.to_dict() for one in self.linkage],
-            "queries": [one.to_dict() for one in self.users],
-            "ledger": self.ledger.to_dict(),
-        }
+    to_dict = json_of("releases linkage queries=users ledger")
 
 
 def disclosed(project: ProjectFile, address: str, *, heads: Sequence[Mapping[str, Any]] = ()) -> Disclosed:
@@ -319,17 +263,15 @@ def disclosed_in(store: Store, project: ProjectFile, *, heads: Sequence[Mapping[
         state = _verified(connection, str(store.address), heads)
         names = _wanted(known_releases(connection), project.releases, "release", "discreet release list")
         releases = tuple(read_release(connection, name) for name in names)
-        tally = Tally()
-        for entry in queries.entries(connection, room="gateway"):
-            tally.take(entry)
+        watched, users = gateway_users(queries.entries(connection, room="gateway"))
     listing = "discreet ledger show --room gateway"
-    databases = set(_wanted(tally.databases, project.databases, "database behind a gateway", listing))
+    databases = set(_wanted(watched, project.databases, "database behind a gateway", listing))
     known = {linkage.name: linkage for linkage in list_projects(store)}
     linked = _wanted(list(known), project.linkage, "linkage project", "discreet link status")
     return Disclosed(
         releases=releases,
         linkage=tuple(progress_in(store, known[name]) for name in linked),
-        users=tuple(user for user in tally.users() if user.database in databases),
+        users=tuple(user for user in users if user.database in databases),
         ledger=state,
     )
 
@@ -366,7 +308,7 @@ def _verified(connection: Connection, address: str, heads: Sequence[Mapping[str,
 
 
 def _wanted(known: Sequence[str], wanted: Sequence[str] | None, what: str, listing: str) -> Sequence[str]:
-    """The names that are wanted, all unless said; one that is not there is a mistake in the project file."""
+    """Names to report on: all, or those of the project file, which must exist."""
     for name in wanted or ():
         if name not in known:
             raise UsageError(f"The store has no {what} '{name}'.", remedy=f"List them: {listing}")

@@ -103,43 +103,26 @@ class ProjectFile:
             keys = list(ProjectSection.model_fields)
             raise shape_error(error, file=file, source=source, known_keys=lambda _: keys, described=DESCRIBED) from None
         given = section.model_dump()
-        for name in PATHS:
-            given[name] = _from_folder(given[name], Path(folder))
-        for name in LISTS:
-            given[name] = None if given[name] is None else tuple(given[name])
+        for name, value in given.items():
+            if isinstance(value, list):
+                given[name] = tuple(value)
+            elif isinstance(value, str) and name != "title" and "://" not in value:
+                # A path seen from the folder of the file, unless it is a number of people.
+                digits = value.replace(",", "").replace("_", "")
+                given[name] = int(digits) if digits.isdigit() else str(Path(folder) / value)
         return cls(**given, file=file)
 
 
-PATHS = ("data", "policy", "population", "attack", "published", "store")
-LISTS = ("releases", "linkage", "databases")
-
-
-def _from_folder(given: str | int | None, folder: Path) -> str | int | None:
-    """A path seen from the folder of the file; addresses with a scheme stay as they are, numbers are numbers."""
-    if not isinstance(given, str) or "://" in given:
-        return given
-    plain = given.replace(",", "").replace("_", "")
-    return int(plain) if plain.isdigit() else str(folder / given)
-
-
-MEANING = {
-    "population": "the people an adversary may know of: a table, or just their number",
-    "attack": "what an adversary gains, pays and risks (discreet attack init --out attack.toml)",
-    "published": "the anonymised table as it is handed out (discreet anonymise ... --out safe.csv)",
-    "store": "the store whose ledger has the disclosures",
-    "releases": "releases to report on; all of the store without this line",
-    "linkage": "linkage projects to report on; all of the store without this line",
-    "databases": "databases behind a gateway to report on; all of the store without this line",
+OPTIONAL: dict[str, tuple[str, Any]] = {
+    "population": ("the people an adversary may know of: a table, or just their number", "population.parquet"),
+    "attack": ("what an adversary gains, pays and risks (discreet attack init --out attack.toml)", "attack.toml"),
+    "published": ("the anonymised table as it is handed out (discreet anonymise ... --out safe.csv)", "safe.csv"),
+    "store": ("the store whose ledger has the disclosures", "store.db"),
+    "releases": ("releases to report on; all of the store without this line", ["spring"]),
+    "linkage": ("linkage projects to report on; all of the store without this line", ["registry"]),
+    "databases": ("databases behind a gateway to report on; all of the store without this line", ["hospital"]),
 }
-EXAMPLES: dict[str, Any] = {
-    "population": "population.parquet",
-    "attack": "attack.toml",
-    "published": "safe.csv",
-    "store": "store.db",
-    "releases": ["spring"],
-    "linkage": ["registry"],
-    "databases": ["hospital"],
-}
+"""What each key that may be left out means, with an example."""
 
 
 def draft_project(*, title: str, data: str, policy: str, **given: str | int | None) -> str:
@@ -154,9 +137,9 @@ def draft_project(*, title: str, data: str, policy: str, **given: str | int | No
 
     lines = ["# A data-sharing project: discreet report FOLDER tells all of it. Paths are relative to this file."]
     lines += [line("title", title), line("data", data), line("policy", policy)]
-    for key, meaning in MEANING.items():
+    for key, (meaning, example) in OPTIONAL.items():
         value = given.get(key)
-        lines += ["", f"# {meaning}", f"# {line(key, EXAMPLES[key])}" if value is None else line(key, value)]
+        lines += ["", f"# {meaning}", f"# {line(key, example)}" if value is None else line(key, value)]
     return "\n".join(lines) + "\n"
 
 
@@ -177,7 +160,6 @@ class Published:
 
     @property
     def records(self) -> int:
-        """People in it."""
         return self.counted.records
 
     def classes(self, by: Sequence[str] | None = None, *, sensitive: Sequence[str] = ()) -> Classes:
@@ -186,7 +168,7 @@ class Published:
 
 
 def published_policy(policy: Policy, columns: Sequence[str]) -> Policy:
-    """The policy for a table that was generalised: the roles of the columns it still has, labels as they are."""
+    """The policy for a generalised table: roles of its columns, labels as they are."""
     roles = {name: role for name, role in policy.roles.items() if name in columns}
     rules = {name: rule for name, rule in policy.rules.items() if roles.get(name) == "sensitive"}
     return replace(
@@ -251,12 +233,11 @@ class Measured:
 
     @property
     def leaving(self) -> Assessment:
-        """Of what leaves the house: the published table, or the data where there is none."""
+        """Risk of what is handed out: the published table, or else the data."""
         return self.assessment if self.remaining is None else self.remaining
 
     @property
     def leaving_name(self) -> str:
-        """What to call it."""
         return self.source if self.published is None else self.published.name
 
     @property
@@ -317,7 +298,7 @@ def measure_tables(
     published: str | Path | None = None,
     called: str | None = None,
 ) -> Measured:
-    """The same for tables that are open already; `called` is what the published one is called, if not like its file."""
+    """Measure tables that are open already; `called` names the published one."""
     assessment = assess(table, population=crowd, attack=attack)
     shown = remaining = None
     if published is not None:

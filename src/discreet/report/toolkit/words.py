@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import re
 from collections.abc import Sequence
 
 from discreet.wording import percent
@@ -68,6 +69,27 @@ def listed(names: Sequence[str], *, most: int = 6) -> str:
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def every(names: Sequence[str]) -> str:
+    """All names in a row, however many.
+
+    >>> every("abcdefgh"), every([])
+    ('a, b, c, d, e, f, g and h', 'none')
+    """
+    return listed(names, most=len(names) + 1) or "none"
+
+
+def points(text: str) -> tuple[str, ...]:
+    """Points of a text that is written as a list, each after a hyphen.
+
+    >>> points('''
+    ... - One point
+    ...   in two lines.
+    ... - Another.''')
+    ('One point in two lines.', 'Another.')
+    """
+    return tuple(re.sub(r"\s*\n\s*", " ", point).strip() for point in text.split("\n- ")[1:])
 
 
 def columns(names: Sequence[str]) -> str:
@@ -139,7 +161,7 @@ def amount(number: float) -> str:
 
 
 def crowd(threshold: float) -> int:
-    """The fewest people who must look alike for the risk not to be above the threshold.
+    """The least class size whose risk is not above the threshold.
 
     >>> crowd(0.2), crowd(0.33), crowd(1.0)
     (5, 4, 1)

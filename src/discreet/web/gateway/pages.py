@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from discreet.report.charts.axes import Scale, linear
 from discreet.report.charts.lines import Axes, Line, line_chart
-from discreet.report.toolkit.components import Figure, Table, figure
+from discreet.report.toolkit.page import Figure, Table, figure
 from discreet.report.toolkit.words import MONTHS, plural
 from discreet.store import gateway_limits
 from discreet.store.gateway_limits import PARTS

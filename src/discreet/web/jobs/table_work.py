@@ -26,11 +26,11 @@ from discreet.report import (
     findings,
     profile_findings,
 )
-from discreet.report.anonymisation.findings import Case as AnonymisedCase
-from discreet.report.anonymisation.report import anonymised_parts
-from discreet.report.assessment.report import assessment_parts
-from discreet.report.attack.findings import Case as AttackCase
-from discreet.report.attack.report import attack_parts
+from discreet.report.anonymisation import anonymised_parts
+from discreet.report.anonymisation_findings import Case as AnonymisedCase
+from discreet.report.assessment import assessment_parts
+from discreet.report.attack import attack_parts
+from discreet.report.attack_charts import Case as AttackCase
 from discreet.report.project import ProjectFile, Story, project_page
 from discreet.report.project.ledger_facts import disclosed_in
 from discreet.report.project.measurement import measure_tables

@@ -22,7 +22,7 @@ from discreet.linkage.review import assignments
 from discreet.linkage.review.assignments import Limits
 from discreet.linkage.review.decisions import adjudicate, answers_of, disputes, labels_of
 from discreet.report.linkage import errors_figure, pairs_findings, zones_figure
-from discreet.report.toolkit.components import figure
+from discreet.report.toolkit.page import figure
 from discreet.web.accounts import accounts
 from discreet.web.accounts.accounts import Account
 from discreet.web.datasets import dataset_page

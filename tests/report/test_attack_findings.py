@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from discreet.report import attack_findings
-from discreet.report.attack.findings import Case, at_least
-from tests.report.attack.samples import HIS, KINDS, case_of, crowds, town
+from discreet.report.attack_charts import Case, at_least
+from tests.report.attack_samples import HIS, KINDS, case_of, crowds, town
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -8,14 +8,14 @@ from collections.abc import Iterator, Sequence
 from discreet.anonymity import Anonymised, Point, Seen
 from discreet.anonymity.limits import AverageRisk, Closeness, Diversity, KMap, PresenceBounds, Requirement
 from discreet.policy import Policy
-from discreet.report.anonymisation.charts import pictures
-from discreet.report.anonymisation.findings import LOSSES, Case, by_topic
-from discreet.report.assessment.report import REFERENCES as MEASURES
-from discreet.report.assessment.report import measures, parameters
+from discreet.report.anonymisation_charts import pictures
+from discreet.report.anonymisation_findings import LOSSES, Case, by_topic
+from discreet.report.assessment import REFERENCES as MEASURES
+from discreet.report.assessment import measures, parameters
 from discreet.report.toolkit import page
-from discreet.report.toolkit.components import Cell, Pill, Row, Table, bullets
 from discreet.report.toolkit.html import Child, element, join
-from discreet.report.toolkit.words import listed, people
+from discreet.report.toolkit.page import Cell, Pill, Row, Table, bullets
+from discreet.report.toolkit.words import every, people
 from discreet.risk import Assessment
 from discreet.wording import percent
 
@@ -115,14 +115,14 @@ def anonymised_parts(
         page.evidence(figures),
         page.section("done", "What was done", *done(case)),
         page.remains("This table does not protect from everything:", remains(case)),
-        page.section("parameters", "Parameters", chosen(case, policy=policy)),
+        page.parameters("What was chosen before searching", chosen(case), policy),
         page.method(method(case), references(case)),
         page.reproduce(command, note=page.policy_note(policy)),
     ]
 
 
 def done(case: Case) -> list[Child | Table]:
-    """What was required, who was left out, what every column became, and every measure before and after."""
+    """Requirements, people left out, published columns, and measures before and after."""
     number = f"{people(case.suppressed)} {'are' if case.suppressed > 1 else 'is'} left out"
     left_out = f"{number[:1].upper()}{number[1:]}."
     if case.suppressible:
@@ -143,10 +143,10 @@ def done(case: Case) -> list[Child | Table]:
     ]
 
 
-def chosen(case: Case, *, policy: Policy | None) -> Table:
+def chosen(case: Case) -> list[Row]:
     """What was chosen before anything was searched."""
-    names, loss = case.before.columns, case.result.loss_name
-    rows: list[Row] = [("Columns", join(listed(names, most=len(names) + 1) or "none"))]
+    loss = case.result.loss_name
+    rows: list[Row] = [("Columns", join(every(case.before.columns)))]
     if case.suppressible is not None:
         share = f" ({percent(case.suppressible / case.records)})" if case.suppressible else ""
         rows.append(("May be left out", f"{people(case.suppressible)}{share}"))
@@ -156,8 +156,7 @@ def chosen(case: Case, *, policy: Policy | None) -> Table:
         name = case.result.certificate.search
         search = join(element("code", name), f": {SEARCHES[name]}" if name in SEARCHES else "")
     rows.append(("Search", search))
-    rows += parameters(case.before, policy=policy).rows[1:]
-    return Table("What was chosen before searching", ("Parameter", "Value"), tuple(rows))
+    return rows + parameters(case.before)[1:]
 
 
 def asks(case: Case, *kinds: type[Requirement]) -> bool:

@@ -9,7 +9,7 @@ from discreet.attacker import Attacked
 from discreet.kernel import Classes
 from discreet.reference.case_study import CONSTANT, ONCE, RISING, SETTINGS
 from discreet.report import attack_page
-from discreet.report.attack.findings import Case
+from discreet.report.attack_charts import Case
 from tests.report.samples import HOSTILE, ILL, WHEN, with_illness
 
 HIS = SETTINGS[CONSTANT]

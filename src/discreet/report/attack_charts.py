@@ -2,23 +2,138 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
+from typing import cast
 
 import numpy as np
 
-from discreet.attacker import Attack
-from discreet.attacker.population import Expected, Staircase
+from discreet.attacker import Attack, Attacked
+from discreet.attacker.population import Staircase, Targets
 from discreet.kernel.arrays import Ints
-from discreet.report.attack.findings import Case, at_least, expected
 from discreet.report.charts.axes import Scale, linear, logarithmic
 from discreet.report.charts.bars import Fill, Group, count_bar, counted
-from discreet.report.charts.lines import Axes, Line, Mark, line_chart
-from discreet.report.charts.strip import Bin, strip_chart
-from discreet.report.toolkit.components import Figure, Table
-from discreet.report.toolkit.words import agree, amount, decimal, people, plural
+from discreet.report.charts.lines import Axes, Bin, Line, Mark, line_chart, strip_chart
+from discreet.report.toolkit.page import Figure, Table
+from discreet.report.toolkit.words import about, agree, amount, decimal, people, plural, points
 from discreet.wording import brief_percent, fine_percent, measure, percent
+
+UNHEARD = 1e15
+"""No amount from here on deters anybody: it cannot be paid."""
+SAME = 0.005
+"""Relative difference up to which two expectations are called the same."""
+
+
+def at_least(number: float) -> str:
+    """A least amount, rounded up to three digits so that the sentence stays true.
+
+    >>> at_least(16_442.3), at_least(3592.79), at_least(0.0), at_least(12.0)
+    ('16,500', '3,600', '0', '12')
+    """
+    if number <= 0:
+        return "0"
+    unit = 10.0 ** (math.floor(math.log10(number)) - 2)
+    up = math.ceil(number / unit - 1e-9) * unit
+    return amount(float(f"{up:.12g}"))
+
+
+def expected(number: float) -> str:
+    """An expected number of people.
+
+    >>> expected(384.9), expected(0.31), expected(0.0), expected(2.34)
+    ('about 385', '0.31', 'nobody', '2.3')
+    """
+    if number < 1e-9:
+        return "nobody"
+    return about(number) if number >= 10 else f"{number:.2g}"
+
+
+@dataclass(frozen=True)
+class Deterrents:
+    """The least amounts that deter the adversary from everybody; None where none does."""
+
+    attack: Attack
+    smallest: int
+    """The smallest group, which is the most attractive."""
+
+    @cached_property
+    def penalty(self) -> float | None:
+        """The fine."""
+        fine = self.attack.deterring_penalty(self.smallest)
+        return fine if fine < UNHEARD else None
+
+    @cached_property
+    def price(self) -> float | None:
+        """What the list must cost."""
+        price = self.attack.deterring_price(self.smallest)
+        return price if price < UNHEARD else None
+
+    @cached_property
+    def size(self) -> int | None:
+        """The fewest people who must look alike."""
+        return self.attack.least_size()
+
+    def ways(self) -> list[str]:
+        """What deters all attacks, each as a phrase."""
+        phrases = []
+        if self.penalty is not None and self.penalty > self.attack.penalty:
+            phrases.append(f"a fine of {at_least(self.penalty)}")
+        if self.price is not None and self.price > self.attack.access_cost:
+            phrases.append(f"a list that costs {at_least(self.price)}")
+        if self.size is not None and self.size > 1:
+            phrases.append(f"groups of at least {self.size:,} people who look alike")
+        return phrases
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A table under attack: the facts that words and pictures share."""
+
+    struck: Attacked
+    threshold: float
+
+    @property
+    def attack(self) -> Attack:
+        return cast(Attack, self.struck.attack)
+
+    @cached_property
+    def records(self) -> int:
+        return int(self.struck.people.sum())
+
+    @cached_property
+    def targets(self) -> Targets:
+        """The people by what the adversary sees of them."""
+        return Targets.of(self.struck)
+
+    @cached_property
+    def deterrents(self) -> Deterrents | None:
+        """What deters the adversary; None where nobody of the data is in the list."""
+        smallest = self.targets.smallest
+        return None if smallest is None else Deterrents(self.attack, smallest)
+
+    @property
+    def guessed(self) -> float:
+        """People re-identified by one random guess each, where that pays."""
+        return float(self.struck.people @ self.struck.baseline.risk)
+
+    @property
+    def guessed_at(self) -> int:
+        """People for whom one random guess pays."""
+        return int(self.struck.people[self.struck.baseline.attacks].sum())
+
+    @property
+    def unlisted(self) -> int:
+        """People of the data whom nobody in the list looks like."""
+        return int(self.struck.people[self.struck.groups == 0].sum())
+
+    @property
+    def above(self) -> int:
+        """People who are re-identified with a probability above the threshold."""
+        return round(self.struck.known.at_risk(self.threshold) * self.records)
+
 
 KNOWN, UNKNOWN, GUESS = "Knows the groups", "Buys the list unseen", "One guess each"
 ACROSS = "People in the list who look alike"
@@ -56,9 +171,11 @@ def brief(number: float) -> str:
 
 
 def fates(case: Case) -> Figure:
-    """People attacked in full, in part or not at all, by what the adversary knows."""
-    outcomes = {KNOWN: case.struck.known, UNKNOWN: case.struck.unknown}
-    left, records = case.records - case.guessed_at, case.records
+    """People attacked in full, in part or not, by what the adversary knows."""
+    struck, records = case.struck, case.records
+    outcomes = {KNOWN: struck.known, UNKNOWN: struck.unknown}
+    guessed_at, guessed, apart = case.guessed_at, brief(case.guessed), "not distinguished"
+    left = records - guessed_at
     groups, rows = [], []
     for name, outcome in outcomes.items():
         bars = (
@@ -70,28 +187,21 @@ def fates(case: Case) -> Figure:
         groups.append(Group(bars, name, f"re-identified: {found}"))
         numbers = (f"{number:,}" for number in (outcome.in_full, outcome.in_part, outcome.not_at_all))
         rows.append((name, *numbers, found, brief(outcome.harmed)))
-    single = (
-        count_bar("tries one candidate", case.guessed_at, records, fill="partly"),
-        count_bar("leaves alone", left, records),
-    )
-    guessed = brief(case.guessed)
-    apart = "not distinguished"
-    rows.append((GUESS, apart, f"{case.guessed_at:,}", f"{left:,}", guessed, apart))
+    one = count_bar("tries one candidate", guessed_at, records, fill="partly")
+    groups.append(Group((one, count_bar("leaves alone", left, records)), GUESS, f"re-identified: {guessed}"))
+    rows.append((GUESS, apart, f"{guessed_at:,}", f"{left:,}", guessed, apart))
     known, unknown = (outcome.attacked for outcome in outcomes.values())
     head = ("Adversary", "Every candidate", "Some candidates", "Left alone", "Re-identified")
     return Figure(
         key="fates",
         title="Who is attacked, by what the adversary knows",
-        about=f"Attacked: {known:,} with known groups, {unknown:,} unseen, {case.guessed_at:,} by one guess.",
-        reading=(
-            (
-                "The adversary may know how many people look alike before buying the list, for instance from a census; or learns it only "
-                "from the list and expects them to be as frequent there as everywhere."
-            ),
-            "One guess each is the single-shot model: one random candidate, where that pays.",
-            "The full width of a bar is everybody in the data.",
-        ),
-        chart=(*groups, Group(single, GUESS, f"re-identified: {guessed}")),
+        about=f"Attacked: {known:,} with known groups, {unknown:,} unseen, {guessed_at:,} by one guess.",
+        reading=points("""
+- The adversary may know how many people look alike before buying the list, for instance from a census; or learns it
+  only from the list and expects them to be as frequent there as everywhere.
+- One guess each is the single-shot model: one random candidate, where that pays.
+- The full width of a bar is everybody in the data."""),
+        chart=tuple(groups),
         table=Table(
             f"What becomes of {records:,} people", (*head, "Innocent people exploited"), tuple(rows), (1, 2, 3, 4, 5)
         ),
@@ -120,6 +230,7 @@ def chance(case: Case) -> Figure:
         (f"{size:,}", f"{tries:,}", fine_percent(plans), fine_percent(risk))
         for size, tries, plans, risk in zip(shown.tolist(), tried, plan.reidentification.tolist(), risks, strict=True)
     )
+    head = ("Group size", "Candidates tried", "Planning", "One guess")
     return Figure(
         key="chance",
         title="What planning adds to one guess",
@@ -132,12 +243,7 @@ def chance(case: Case) -> Figure:
             ),
         ),
         chart=line_chart(lines, axes, marks=marks),
-        table=Table(
-            "Probability of re-identification by group size",
-            ("Group size", "Candidates tried", "Planning", "One guess"),
-            rows,
-            (1, 2, 3),
-        ),
+        table=Table("Probability of re-identification by group size", head, rows, (1, 2, 3)),
     )
 
 
@@ -166,10 +272,8 @@ def strip(case: Case) -> Figure:
     ]
     if unlisted:
         rows.insert(0, ("0", f"{unlisted:,}", brief_percent(unlisted / case.records), FATES["plain"]))
-        none = (
-            f"{people(unlisted).capitalize()} in the data {agree(unlisted, 'has', 'have')} no look-alike in the list."
-        )
-        reading.append(none)
+        who = people(unlisted).capitalize()
+        reading.append(f"{who} in the data {agree(unlisted, 'has', 'have')} no look-alike in the list.")
     turns = "; ".join(mark.label for mark in marks)
     caption = f"{plural(case.records, 'person', 'people')} by the size of the group" + (f" ({turns})" if turns else "")
     return Figure(
@@ -188,13 +292,9 @@ def strip(case: Case) -> Figure:
 def thresholds(case: Case) -> list[Mark]:
     """The sizes at which the decision changes, those that there are."""
     found = case.struck.thresholds
-    named = (
-        (found.stops_early, "stops early"),
-        (found.no_access, "does not buy the list"),
-        (found.no_exploit, "does not even start"),
-    )
+    sizes = (found.stops_early, found.no_access, found.no_exploit)
     together: dict[int, list[str]] = {}
-    for size, words in named:
+    for size, words in zip(sizes, ("stops early", "does not buy the list", "does not even start"), strict=True):
         if size is not None:
             together.setdefault(size, []).append(words)
     return [Mark(size - 0.5, f"{size:,}: {', '.join(words)}") for size, words in sorted(together.items())]
@@ -231,8 +331,16 @@ def fates_by_size(attack: Attack, most: int) -> list[tuple[int, Fill]]:
 
 def by_fine(case: Case) -> Figure:
     """People re-identified as the fine rises."""
-    attack, points = case.attack, fines_tried(case)
+    attack = case.attack
     deters = None if case.deterrents is None else case.deterrents.penalty
+    # Fines around the present one and the one that deters, and what comes of each.
+    present = [fine for fine in (attack.penalty, deters) if fine] or [attack.gain or 1.0]
+    # Where the plan might go through large groups one candidate after another, each plan takes its time.
+    largest = 0 if attack.risks_the_same_at_every_exploit else case.targets.worthwhile(attack).groups.max(initial=0)
+    heavy = int(largest) > LARGE
+    low, high = min(present) / (1 if heavy else 10), max(present) * (1.25 if deters else 30)
+    fines = sorted({*np.geomspace(low, high, FEW if heavy else STEPS).tolist(), *present})
+    points = list(zip(fines, case.targets.by_penalty(attack, fines), strict=True))
     detected = float(attack.detection(np.zeros(1, dtype=np.int64))[0])
     reading = [
         "People expected to be re-identified if the fine for a detection were another; all else stays the same.",
@@ -246,36 +354,15 @@ def by_fine(case: Case) -> Figure:
         Line(KNOWN, tuple((fine, people.known) for fine, people in points)),
         Line(UNKNOWN, tuple((fine, people.unknown) for fine, people in points)),
     ]
-    table = Table(
-        "People re-identified (expected) by the fine",
-        ("Fine", KNOWN, UNKNOWN, "Largest group attacked"),
-        tuple(
-            (
-                amount(round(fine)) if fine >= 10 else measure(fine),
-                _people(people.known),
-                _people(people.unknown),
-                f"{people.largest:,}",
-            )
-            for fine, people in rows
-        ),
-        (0, 1, 2, 3),
-    )
+    cells = []
+    for fine, outcome in rows:
+        written = amount(round(fine)) if fine >= 10 else measure(fine)
+        cells.append((written, _people(outcome.known), _people(outcome.unknown), f"{outcome.largest:,}"))
+    head = ("Fine", KNOWN, UNKNOWN, "Largest group attacked")
+    table = Table("People re-identified (expected) by the fine", head, tuple(cells), (0, 1, 2, 3))
     x = logarithmic([fine for fine, _ in points])
     shown = Figure("fine", "What a fine does", "", tuple(reading), (), table)
     return _deterrence(shown, case, lines, x, across="Fine", present=attack.penalty, deters=deters)
-
-
-def fines_tried(case: Case) -> list[tuple[float, Expected]]:
-    """Fines around the present one and the one that deters, and what comes of each."""
-    attack = case.attack
-    deters = case.deterrents.penalty if case.deterrents is not None else None
-    present = [amount for amount in (attack.penalty, deters) if amount] or [attack.gain or 1.0]
-    # Where the plan might go through large groups one candidate after another, each plan takes its time.
-    largest = 0 if attack.risks_the_same_at_every_exploit else case.targets.worthwhile(attack).groups.max(initial=0)
-    heavy = int(largest) > LARGE
-    low, high = min(present) / (1 if heavy else 10), max(present) * (1.25 if deters else 30)
-    fines = sorted({*np.geomspace(low, high, FEW if heavy else STEPS).tolist(), *present})
-    return list(zip(fines, case.targets.by_penalty(attack, fines), strict=True))
 
 
 def by_price(case: Case) -> Figure:
@@ -285,12 +372,9 @@ def by_price(case: Case) -> Figure:
     deters = None if case.deterrents is None else case.deterrents.price
     most = max([*known.prices.tolist(), *unknown.prices.tolist(), present * 1.1, 1.0]) * 1.06
     prices = sorted({*linear([0, most], most=ROWS).ticks, present})
-    table = Table(
-        "People re-identified (expected) by the price of the list",
-        ("Price", KNOWN, UNKNOWN),
-        tuple((amount(price), _people(known.at(price)), _people(unknown.at(price))) for price in prices),
-        (0, 1, 2),
-    )
+    cells = tuple((amount(price), _people(known.at(price)), _people(unknown.at(price))) for price in prices)
+    caption = "People re-identified (expected) by the price of the list"
+    table = Table(caption, ("Price", KNOWN, UNKNOWN), cells, (0, 1, 2))
     reading = [
         "People expected to be re-identified if the list of named people had another price, paid for each target.",
         "The price decides only whether the list is bought; every step is a group size that stops being worth it.",
@@ -314,7 +398,7 @@ def _people(number: float) -> str:
 def _deterrence(
     shown: Figure, case: Case, lines: Sequence[Line], x: Scale, *, across: str, present: float, deters: float | None
 ) -> Figure:
-    """A figure with people re-identified by an amount: what it is now, and what would deter all attacks."""
+    """People re-identified by an amount, with the present one and the deterring one."""
     marks, more = [Mark(present, f"now {amount(present)}")], []
     deterred = "nothing deters all attacks" if deters is None else f"{at_least(deters)} deters all attacks"
     if deters is not None and deters > present:

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from discreet.report.assessment.charts import pictures
+from discreet.report.assessment import pictures
 from discreet.report.charts.bars import Bar, Group, bar_chart
-from discreet.report.toolkit.components import Figure
+from discreet.report.toolkit.page import Figure
 from discreet.risk import assess
 from tests.report.documents import drawn, groups_of
 from tests.report.samples import Outline, crowds, every_kind, people_profile

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.report import Finding, anonymised_findings
-from discreet.report.anonymisation.findings import Case
+from discreet.report.anonymisation_findings import Case
 from tests.examples import examples
-from tests.report.anonymisation.samples import KINDS, made
+from tests.report.anonymisation_samples import KINDS, made
 from tests.report.samples import crowds
 
 

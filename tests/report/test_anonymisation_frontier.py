@@ -6,10 +6,10 @@ import re
 from dataclasses import replace
 
 from discreet.anonymity import Point
-from discreet.report.anonymisation.charts import frontier
-from discreet.report.anonymisation.findings import Case
-from discreet.report.toolkit.components import Figure
-from tests.report.anonymisation.samples import KINDS, made, points, town
+from discreet.report.anonymisation_charts import frontier
+from discreet.report.anonymisation_findings import Case
+from discreet.report.toolkit.page import Figure
+from tests.report.anonymisation_samples import KINDS, made, points, town
 from tests.report.documents import markup_of
 from tests.report.samples import Outline, crowds
 

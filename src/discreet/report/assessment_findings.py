@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from discreet.report.toolkit.components import Finding
+from discreet.report.toolkit.page import Finding, topic
 from discreet.report.toolkit.words import (
     about,
     agree,
@@ -53,8 +53,21 @@ def by_topic(assessment: Assessment, source: str) -> Iterator[tuple[str, Finding
     yield "population", in_population(assessment, source)
     for finding in inferred(assessment):
         yield "sensitive", finding
-    if assessment.economics is not None:
-        yield "economics", attacked(assessment)
+    game = assessment.economics
+    if game is not None and game.attacked == 0:
+        yield topic(
+            "economics",
+            f"Attacking pays against none of the {people(assessment.records)}: each attempt costs more than it brings.",
+            f"Check the amounts again when the data gain value. The publisher keeps {amount(game.publisher)}.",
+        )
+    elif game is not None:
+        yield topic(
+            "economics",
+            f"Attacking pays against {lowered(part(game.attacked, assessment.records))}: the adversary expects to "
+            f"re-identify {about(game.reidentified)} and to gain {amount(game.adversary)}.",
+            "Make attempts more expensive or classes larger, so that attacks pay less. The publisher is left with "
+            f"{amount(game.publisher)}.",
+        )
 
 
 def singled_out(assessment: Assessment, source: str) -> Finding:
@@ -124,14 +137,32 @@ def allowed(assessment: Assessment) -> str:
 
 
 def in_population(assessment: Assessment, source: str) -> Finding:
-    """How many of the people who are alone in the data are alone in the population."""
-    if assessment.population_uniques is not None:
-        return counted_in_population(assessment, source, assessment.population_uniques)
+    """Unique people of the data who are unique in the population, too."""
+    alone, uniques = assessment.population_uniques, assessment.uniques
+    if alone is not None:
+        # The population was given as a table.
+        presence = assessment.presence
+        population = f"the population of {people(assessment.population_size or 0)}"
+        step = "Compare again when people move in or out: the population given covers everybody in the data."
+        if presence is not None and presence.uncovered:
+            step = (
+                f"Check that the population is complete and coded alike: it shows too few people like "
+                f"{people(presence.uncovered)} of the data, who were counted with the data's own number."
+            )
+        if alone == 0:
+            k_map = assessment.k if presence is None else presence.k_map
+            smallest = f"the smallest class there has {k_map:,}, against {assessment.k:,} in the data"
+            return Finding(f"Nobody in {source} is alone in {population}: {smallest}.", step)
+        return Finding(
+            f"{part(alone, assessment.records, where=f' in {source}')} {agree(alone, 'is', 'are')} alone in "
+            f"{population} too, of {uniques:,} who {agree(uniques, 'is', 'are')} alone in the data.",
+            f"Protect them first: a register of the population finds them for certain. {step}",
+        )
     estimate = assessment.population_uniqueness
     if estimate is None:
-        seen = f"{people(assessment.uniques)} who {agree(assessment.uniques, 'is', 'are')} unique in the data"
+        seen = f"{people(uniques)} who {agree(uniques, 'is', 'are')} unique in the data"
         return Finding(
-            f"With {seen if assessment.uniques else 'no unique people in the data'} and no population to compare, these "
+            f"With {seen if uniques else 'no unique people in the data'} and no population to compare, these "
             "figures are the worst case: an adversary who knows that the target is in the data.",
             "Give `--population` a table of the people the data were drawn from, or just their number, to see how many are "
             "really unique.",
@@ -146,28 +177,6 @@ def in_population(assessment: Assessment, source: str) -> Finding:
     return Finding(
         f"An estimated {percent(estimate.dankar)} of {population} ({number}) are unique, {seen}.",
         f"{step} The data hold {held} of the population, for which Dankar's rule chooses {MODELS[estimate.model]}.",
-    )
-
-
-def counted_in_population(assessment: Assessment, source: str, alone: int) -> Finding:
-    """People alone in a population that was given as a table."""
-    presence, uniques = assessment.presence, assessment.uniques
-    population = f"the population of {people(assessment.population_size or 0)}"
-    if presence is None or not presence.uncovered:
-        step = "Compare again when people move in or out: the population given covers everybody in the data."
-    else:
-        step = (
-            f"Check that the population is complete and coded alike: it shows too few people like "
-            f"{people(presence.uncovered)} of the data, who were counted with the data's own number."
-        )
-    if alone == 0:
-        k_map = assessment.k if presence is None else presence.k_map
-        crowds = f"the smallest class there has {k_map:,}, against {assessment.k:,} in the data"
-        return Finding(f"Nobody in {source} is alone in {population}: {crowds}.", step)
-    return Finding(
-        f"{part(alone, assessment.records, where=f' in {source}')} {agree(alone, 'is', 'are')} alone in "
-        f"{population} too, of {uniques:,} who {agree(uniques, 'is', 'are')} alone in the data.",
-        f"Protect them first: a register of the population finds them for certain. {step}",
     )
 
 
@@ -197,22 +206,6 @@ def inferred(assessment: Assessment) -> Iterator[Finding]:
                 f"Make the other columns coarser until every class (people who look alike) has at least 2 values of {name}, or "
                 "leave it out: recognising a person discloses it.",
             )
-
-
-def attacked(assessment: Assessment) -> Finding:
-    """Whom it pays to attack, by the single-decision economics."""
-    game = assessment.economics
-    assert game is not None  # noqa: S101 - asked before
-    if game.attacked == 0:
-        return Finding(
-            f"Attacking pays against none of the {people(assessment.records)}: each attempt costs more than it brings.",
-            f"Check the amounts again when the data gain value. The publisher keeps {amount(game.publisher)}.",
-        )
-    return Finding(
-        f"Attacking pays against {lowered(part(game.attacked, assessment.records))}: the adversary expects to re-identify "
-        f"{about(game.reidentified)} and to gain {amount(game.adversary)}.",
-        f"Make attempts more expensive or classes larger, so that attacks pay less. The publisher is left with {amount(game.publisher)}.",
-    )
 
 
 # What a profile means: identifiers, telling combinations, and what a person has to confirm.

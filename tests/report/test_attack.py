@@ -12,7 +12,7 @@ import pytest
 from discreet import Policy
 from discreet.kernel import Classes, Coded, Histogram
 from discreet.report import attack_page
-from tests.report.attack.samples import HIS, KINDS, page
+from tests.report.attack_samples import HIS, KINDS, page
 from tests.report.documents import (
     check_landmarks_and_headings,
     check_that_names_and_links_meet,

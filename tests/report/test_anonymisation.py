@@ -11,7 +11,7 @@ from discreet import Policy
 from discreet.anonymity import anonymise
 from discreet.report import anonymised_page
 from discreet.risk import assess
-from tests.report.anonymisation.samples import KINDS, nodes, page, synthetic, town
+from tests.report.anonymisation_samples import KINDS, nodes, page, synthetic, town
 from tests.report.documents import (
     check_landmarks_and_headings,
     check_that_names_and_links_meet,

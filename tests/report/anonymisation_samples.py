@@ -13,7 +13,7 @@ from discreet.kernel import AnyValue, Classes, Mask, Recoding, Widths
 from discreet.kernel.hierarchy import Histogram
 from discreet.kernel.rules import Rule
 from discreet.report import anonymised_page
-from discreet.report.anonymisation.findings import Case
+from discreet.report.anonymisation_findings import Case
 from discreet.risk import assess
 from tests.report.samples import HOSTILE, WHEN, crowds
 

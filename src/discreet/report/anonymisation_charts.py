@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from discreet.anonymity import Certificate, Point, Seen
-from discreet.report.anonymisation.findings import Case
-from discreet.report.assessment.charts import alike, inhabited, sensitive, standing
+from discreet.report.anonymisation_findings import Case
+from discreet.report.assessment import alike, inhabited, sensitive, standing
 from discreet.report.charts.axes import (
     DESK,
     LETTER,
@@ -24,8 +24,9 @@ from discreet.report.charts.axes import (
 )
 from discreet.report.charts.bars import Bar, Drawing, Fill, Group, Segment, segmented_bar, text
 from discreet.report.charts.lattice import MOST_STEPS, Lattice, Step, lattice_chart
-from discreet.report.toolkit.components import Figure, Table
+from discreet.report.toolkit import words
 from discreet.report.toolkit.html import Markup, join
+from discreet.report.toolkit.page import Figure, Table
 from discreet.report.toolkit.words import agree, listed, one_in, people, plural
 from discreet.risk import Assessment
 from discreet.wording import brief_percent, fine_percent, measure, percent
@@ -86,23 +87,19 @@ def crowds(case: Case) -> Figure:
         for label, before, number, _ in changes
     )
     alone = people(after.uniques if after else 0)
+    head = ("Class size", "People before", "Share", "People after", "Share")
     return Figure(
         key="crowd",
         title="How many people look alike",
         about=f"{people(case.before.uniques).capitalize()} alone before, {alone} after.",
         reading=tuple(reading),
         chart=(Group(bars),),
-        table=Table(
-            "People by the size of their class, before and after",
-            ("Class size", "People before", "Share", "People after", "Share"),
-            rows,
-            (1, 2, 3, 4),
-        ),
+        table=Table("People by the size of their class, before and after", head, rows, (1, 2, 3, 4)),
     )
 
 
 def risks(case: Case, after: Assessment) -> Figure:
-    """The highest and the average risk, and the people above the threshold, before and after."""
+    """Highest risk, average risk and people above the threshold, before and after."""
     adversary, then, now = case.views or ("prosecutor", case.before.prosecutor, after.prosecutor)
     changes: list[tuple[str, float, float, float | None]] = [
         ("Highest risk of anybody", then.highest, now.highest, after.threshold),
@@ -138,16 +135,9 @@ def kept(case: Case) -> Figure:
             level = f"{level}, as it was"
         elif column.after == 1:
             level = f"{level}, one value for all"
-        bars.append(
-            Bar(
-                column.name,
-                share,
-                column.share,
-                note=level,
-                mark=published if case.suppressed else None,
-                steps=None if column.level is None else (column.level, column.top),
-            )
-        )
+        mark = published if case.suppressed else None
+        steps = None if column.level is None else (column.level, column.top)
+        bars.append(Bar(column.name, share, column.share, note=level, mark=mark, steps=steps))
         rows.append((join(column.name), level, share, f"{column.before:,}", f"{column.after:,}"))
     shares = [f"{bar.label} {bar.value}" for bar in bars]
     reading = [
@@ -158,18 +148,14 @@ def kept(case: Case) -> Figure:
     ]
     if case.suppressed:
         reading.append(f"Ticks mark the {percent(published)} of people who are published: no column can retain more.")
+    head = ("Column", "Level", "Kept", "Values before", "Values published")
     return Figure(
         key="kept",
         title="What is kept of each column",
         about=f"Kept of {plural(len(shares), 'column')}: {listed(shares, most=12)}.",
         reading=tuple(reading),
         chart=(Group(tuple(bars)),),
-        table=Table(
-            "What is kept of each column",
-            ("Column", "Level", "Kept", "Values before", "Values published"),
-            tuple(rows),
-            (2, 3, 4),
-        ),
+        table=Table("What is kept of each column", head, tuple(rows), (2, 3, 4)),
     )
 
 
@@ -195,85 +181,67 @@ def drawable(point: Point) -> bool:
 
 def frontier(case: Case, points: Sequence[Point]) -> Figure:
     """Risk against loss, with this table marked."""
-    chosen = chosen_point(case, points)
-    shown = sorted([*points, *([] if chosen is None or chosen in points else [chosen])], key=lambda point: point.k)
-    first, last = shown[0], shown[-1]
-    rows = tuple(
-        (
-            f"{point.k:,}{' (this table)' if point == chosen else ''}",
-            measure(point.loss),
-            fine_percent(point.average_risk),
-            fine_percent(point.highest_risk),
-            f"{point.suppressed:,}",
-            f"{point.classes:,}",
-        )
-        for point in shown
-    )
+    # The point of this table, or one of its own where none is.
+    result, after = case.result, case.after
+    same = [
+        point
+        for point in points
+        if (point.suppressed, point.classes) == (result.suppressed, result.classes)
+        and math.isclose(point.loss, result.loss)
+        and case.k in (None, point.k)
+    ]
+    chosen, shown = same[-1] if same else None, list(points)
+    if chosen is None and after is not None:
+        risk, k = after.prosecutor, case.k if case.k is not None else after.k
+        own = (result.loss, result.suppressed, result.classes, risk.success, risk.highest, result.levels)
+        chosen = Point(k, *own)
+        shown += [] if chosen in points else [chosen]
+    shown.sort(key=lambda point: point.k)
     drawn = [point for point in shown if drawable(point)]
-    frame = Frame(
-        fitting([point.loss for point in drawn]),
-        logarithmic([risk for point in drawn for risk in (point.average_risk, point.highest_risk)]),
-        TOP,
-        HEIGHT,
+    risks = [risk for point in drawn for risk in (point.average_risk, point.highest_risk)]
+    frame = Frame(fitting([point.loss for point in drawn]), logarithmic(risks), TOP, HEIGHT)
+    counted = "Loss and risk count" if frame.x.log else "Risk counts"
+    reading = [
+        *words.points(f"""
+- For each k (so many people look alike at least) the least loss that reaches it. Further right, more is lost; further
+  down, the risk is lower.
+- {counted} in powers of ten: open circles are the highest risk of anybody, filled ones the average, to an adversary who
+  knows that the target is in the data.""")
+    ]
+    larger = next((point for point in shown if chosen is not None and point.k > chosen.k), None)
+    if chosen is not None and larger is not None:
+        reading.append(
+            f"k = {larger.k:,} would lose no more than this table."
+            if larger.loss <= chosen.loss
+            else f"From k = {chosen.k:,} to k = {larger.k:,} the loss rises from {measure(chosen.loss)} to "
+            f"{measure(larger.loss)}, and the average risk goes from {fine_percent(chosen.average_risk)} to "
+            f"{fine_percent(larger.average_risk)}."
+        )
+    if len(drawn) < len(shown):
+        reading.append("Where nobody is left there is no risk to draw; the table has those points.")
+    rows = []
+    for point in shown:
+        name = f"{point.k:,}{' (this table)' if point == chosen else ''}"
+        both = fine_percent(point.average_risk), fine_percent(point.highest_risk)
+        rows.append((name, measure(point.loss), *both, f"{point.suppressed:,}", f"{point.classes:,}"))
+    first, last = shown[0], shown[-1]
+    head, caption = (
+        ("k", "Loss", "Average risk", "Highest risk", "Left out", "Classes"),
+        "The least loss for each k, of",
     )
     return Figure(
         key="frontier",
         title="What more protection would cost",
         about=f"{plural(len(shown), 'point')}: from k = {first.k:,} with a loss of {measure(first.loss)} to "
         f"k = {last.k:,} with {measure(last.loss)}.",
-        reading=tuple(frontier_reading(shown, chosen, log=frame.x.log)),
+        reading=tuple(reading),
         chart=frontier_chart(frame, drawn, chosen),
-        table=Table(
-            f"The least loss for each k, of {people(case.records)}",
-            ("k", "Loss", "Average risk", "Highest risk", "Left out", "Classes"),
-            rows,
-            (1, 2, 3, 4, 5),
-        ),
+        table=Table(f"{caption} {people(case.records)}", head, tuple(rows), (1, 2, 3, 4, 5)),
     )
-
-
-def chosen_point(case: Case, points: Sequence[Point]) -> Point | None:
-    """The point of this table, or one of its own where none is."""
-    found = case.result
-    same = [
-        point
-        for point in points
-        if (point.suppressed, point.classes) == (found.suppressed, found.classes)
-        and math.isclose(point.loss, found.loss)
-        and case.k in (None, point.k)
-    ]
-    if same:
-        return same[-1]
-    if case.after is None:
-        return None
-    risk, k = case.after.prosecutor, case.k if case.k is not None else case.after.k
-    return Point(k, found.loss, found.suppressed, found.classes, risk.success, risk.highest, found.levels)
-
-
-def frontier_reading(shown: Sequence[Point], chosen: Point | None, *, log: bool) -> Iterator[str]:
-    """How to read the frontier, and what the next larger k would cost."""
-    yield (
-        "For each k (so many people look alike at least) the least loss that reaches it. Further right, more is lost; "
-        "further down, the risk is lower."
-    )
-    yield (
-        f"{'Loss and risk count' if log else 'Risk counts'} in powers of ten: open circles are the highest risk of anybody, "
-        "filled ones the average, to an adversary who knows that the target is in the data."
-    )
-    after = next((point for point in shown if chosen is not None and point.k > chosen.k), None)
-    if chosen is not None and after is not None:
-        yield (
-            f"k = {after.k:,} would lose no more than this table."
-            if after.loss <= chosen.loss
-            else f"From k = {chosen.k:,} to k = {after.k:,} the loss rises from {measure(chosen.loss)} to {measure(after.loss)}, "
-            f"and the average risk goes from {fine_percent(chosen.average_risk)} to {fine_percent(after.average_risk)}."
-        )
-    if not all(map(drawable, shown)):
-        yield "Where nobody is left there is no risk to draw; the table has those points."
 
 
 def frontier_chart(frame: Frame, drawn: Sequence[Point], chosen: Point | None) -> Drawing:
-    """Two circles and a line between them for each point, with the k above where there is room."""
+    """Two circles per point with a line between them; k where there is room."""
     together: dict[tuple[float, float, float], list[Point]] = {}
     for point in drawn:
         together.setdefault((point.loss, point.average_risk, point.highest_risk), []).append(point)
@@ -290,23 +258,23 @@ def frontier_chart(frame: Frame, drawn: Sequence[Point], chosen: Point | None) -
         if spot.chosen:
             # The words are above the plot, where no point can be, with a line down to the mark.
             side = anchor(frame.x.share(loss))
-            words = f"k = {spot.label}, this table"
+            label = f"k = {spot.label}, this table"
             marks.append(upright(x, TOP - 8, top - 8, class_="lead"))
-            marks.append(text(words, x=x, y=TOP - 14, class_="heading", text_anchor=side))
+            marks.append(text(label, x=x, y=TOP - 14, class_="heading", text_anchor=side))
     phone, desk = (_readable_labels(frame, spots, width) for width in (PHONE, DESK))
     labels = []
-    for place, words in desk.items():
+    for place, label in desk.items():
         point = spots[place].points[0]
-        class_ = "label lifted" if phone.get(place) == words else "label lifted roomy"
+        class_ = "label lifted" if phone.get(place) == label else "label lifted roomy"
         y = round(frame.down(point.highest_risk)) - 10
-        labels.append(text(words, x=frame.across(point.loss), y=y, class_=class_, text_anchor="middle"))
+        labels.append(text(label, x=frame.across(point.loss), y=y, class_=class_, text_anchor="middle"))
     return frame.drawing(
         marks, labels, upwards="Risk: ○ highest, ● on average", across=frame.x.named("Loss"), written=fine_percent
     )
 
 
 def _readable_labels(frame: Frame, spots: Sequence[Spot], width: int) -> dict[int, str]:
-    """The k of each mark that runs into nothing at a width; this table has its callout."""
+    """Labels (k) that overlap nothing at a width; this table has its callout."""
     others = [place for place, spot in enumerate(spots) if not spot.chosen]
     labels = {place: spots[place].label if rank else f"k = {spots[place].label}" for rank, place in enumerate(others)}
     boxes, marks = {}, []
@@ -345,13 +313,13 @@ def lattice(case: Case, nodes: Sequence[Seen]) -> Figure:
     """All combinations by sum of levels and loss, with this table marked."""
     names = case.result.recoding.classes.names
     data = lattice_of(nodes, None if case.by_class else tuple(case.result.levels[name] for name in names))
-    count, allowed, loss = plural(data.nodes, "combination"), len(data.losses), data.loss
+    count, allowed, loss = plural(len(nodes), "combination"), len(data.losses), data.loss
     reading = [
         (
-            f"{count if data.nodes == 1 else f'All {count}'} of levels, from the data as they were at the left to the coarsest at "
+            f"{count if len(nodes) == 1 else f'All {count}'} of levels, from the data as they were at the left to the coarsest at "
             f"the right. Further down, less is lost{', in powers of ten' if data.frame.y.log else ''}."
         ),
-        f"Each cell counts allowed combinations: the fuller the colour, the more, up to {data.fullest:,} in one cell."
+        f"Each cell counts allowed combinations: the fuller the colour, the more, up to {max(data.cells.values(), default=0):,} in one cell."
         if data.crowded
         else "Each dot is an allowed combination; dots of one sum are spread sideways, to be seen.",
     ]
@@ -412,23 +380,19 @@ def certificate(found: Certificate) -> Figure:
             f"loses {measure(found.loss, digits=4)}.",
         )
     rows = [(fate.label, f"{fate.number:,}", brief_percent(fate.number / found.nodes)) for fate in segments]
+    head = ("What became of them", "Combinations", "Share")
     return Figure(
         key="certificate",
         title="Why nothing better exists" if found.optimal else "What the search looked at",
         about="; ".join(f"{fate.label}: {fate.number:,}" for fate in segments) + f". All: {found.nodes:,}.",
         reading=reading,
         chart=segmented_bar(segments, whole=found.nodes, key="certificate"),
-        table=Table(
-            "The search in numbers",
-            ("What became of them", "Combinations", "Share"),
-            (*rows, ("All", f"{found.nodes:,}", "100 %")),
-            (1, 2),
-        ),
+        table=Table("The search in numbers", head, (*rows, ("All", f"{found.nodes:,}", "100 %")), (1, 2)),
     )
 
 
 def fates_of(found: Certificate) -> tuple[Segment, ...]:
-    """What became of the combinations during the search: parts that add up to all of them."""
+    """Outcomes of the search: parts that add up to all combinations."""
     if found.search == "ola":
         # OLA knows of every node whether it is allowed; which of them were counted is no part of that.
         return (

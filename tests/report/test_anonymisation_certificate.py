@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from discreet.anonymity import Certificate
-from discreet.report.anonymisation.charts import certificate, fates_of
-from tests.report.anonymisation.samples import KINDS
+from discreet.report.anonymisation_charts import certificate, fates_of
+from tests.report.anonymisation_samples import KINDS
 from tests.report.documents import markup_of
 
 FOUND = {kind: case.result.certificate for kind, case in KINDS.items() if case.result.certificate is not None}

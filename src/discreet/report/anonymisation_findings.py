@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from discreet.anonymity import Anonymised, Certificate
-from discreet.anonymity.limits import Requirement, Size
-from discreet.report.assessment.findings import at_risk, inferred
-from discreet.report.toolkit.components import Finding
+from discreet.anonymity import Anonymised
+from discreet.anonymity.criteria import Requirement, Size
+from discreet.report.assessment_findings import at_risk, inferred
+from discreet.report.toolkit.page import Finding
 from discreet.report.toolkit.words import agree, columns, crowd, lowered, one_in, part, people, plural
 from discreet.risk import Assessment, Reidentification
 from discreet.wording import fine_percent, measure, percent
@@ -120,7 +120,7 @@ class Kept:
 
 @dataclass(frozen=True)
 class Case:
-    """An anonymised table with the risk before and after: the facts that words and pictures share."""
+    """An anonymised table with its risk before and after."""
 
     result: Anonymised
     before: Assessment
@@ -134,22 +134,18 @@ class Case:
 
     @property
     def records(self) -> int:
-        """People in the data."""
         return self.result.records
 
     @property
     def suppressed(self) -> int:
-        """People who are left out."""
         return self.result.suppressed
 
     @property
     def published(self) -> int:
-        """People who are published."""
         return self.records - self.suppressed
 
     @property
     def by_class(self) -> bool:
-        """Whether values were recoded class by class, not to one level per column."""
         return not self.result.levels
 
     @property
@@ -159,7 +155,6 @@ class Case:
 
     @property
     def k(self) -> int | None:
-        """The k that was asked for."""
         return max((one.k for one in self.requirements if isinstance(one, Size)), default=None)
 
     @property
@@ -169,7 +164,6 @@ class Case:
 
     @cached_property
     def columns(self) -> tuple[Kept, ...]:
-        """What became of each column."""
         recoding, utility, rest = self.result.recoding, self.result.utility(), 1 - self.suppressed / self.records
         columns = []
         for column, codes, published in zip(
@@ -216,7 +210,7 @@ class Case:
 def anonymised_findings(
     result: Anonymised, *, before: Assessment, after: Assessment | None, source: str
 ) -> tuple[Finding, ...]:
-    """The findings in words, the most important first; `after` is None where nobody is left.
+    """Findings in words, the most important first; `after` is None for an empty table.
 
     >>> from discreet.kernel import AnyValue, Classes
     >>> from discreet.anonymity import anonymise
@@ -233,8 +227,8 @@ def by_topic(case: Case, source: str) -> Iterator[tuple[str, Finding]]:
     """The findings in order, each with the topic that its picture has too."""
     yield "crowd", remaining(case, source)
     yield "kept", cost(case)
-    if case.views is not None:
-        yield "risk", risk(case)
+    if case.after is not None and case.views is not None:
+        yield "risk", risk(case, case.after, case.views)
     yield "certificate", proof(case)
     if case.after is not None:
         for finding in inferred(case.after):
@@ -271,7 +265,9 @@ def cost(case: Case) -> Finding:
     if case.after is None:
         step = "Change what was asked for first: a table without people helps nobody."
         return Finding(f"{lost}: {left_out}.", step)
-    worst = worst_of(case.columns)
+    touched = [column for column in case.columns if not column.untouched]
+    least = min((column.share for column in touched), default=0.0)
+    worst = [column for column in touched if column.share <= least + SAME]
     if not worst:
         stayed = (
             "Tell the recipient how many are left out." if case.suppressed else "Publish: nothing had to be changed."
@@ -293,19 +289,9 @@ def cost(case: Case) -> Finding:
     )
 
 
-def worst_of(found: Sequence[Kept]) -> list[Kept]:
-    """The columns that lost most, if any lost at all."""
-    touched = [column for column in found if not column.untouched]
-    least = min((column.share for column in touched), default=0.0)
-    return [column for column in touched if column.share <= least + SAME]
-
-
-def risk(case: Case) -> Finding:
+def risk(case: Case, after: Assessment, views: tuple[str, Reidentification, Reidentification]) -> Finding:
     """Who can be singled out, and how the risk moved."""
-    after, before = case.after, case.before
-    assert after is not None  # noqa: S101 - asked before
-    assert case.views is not None  # noqa: S101 - asked before
-    name, then, now = case.views
+    before, name, then, now = case.before, *views
     alone = "Nobody could be singled out before, and nobody can be now."
     if before.uniques or after.uniques:
         still = lowered(part(after.uniques, after.records)) if after.uniques else "nobody"
@@ -351,7 +337,14 @@ def proof(case: Case) -> Finding:
             "Search with `--search optimal` to be certain.",
         )
     if not certificate.optimal:
-        return stopped(certificate, nodes)
+        stopped = f"The search was stopped after {certificate.evaluated:,} of {nodes} were counted"
+        step = "Give it more time (`--time-limit`) to come nearer; what was required holds either way."
+        if not 0 < certificate.lower_bound <= certificate.loss:
+            return Finding(f"{stopped}: a better one may exist, and nothing is known of how much better.", step)
+        bound, loss = measure(certificate.lower_bound, digits=4), measure(certificate.loss, digits=4)
+        saved = percent(1 - certificate.lower_bound / certificate.loss, below="less than ")
+        could = f"so at most {saved} of the loss could be saved"
+        return Finding(f"{stopped}. None costs less than {bound}; this one costs {loss}, {could}.", step)
     ruled_out = {
         "a coarser one already leaves out too many people": certificate.too_much_suppressed,
         "they cannot lose less": certificate.too_costly,
@@ -364,18 +357,4 @@ def proof(case: Case) -> Finding:
     return Finding(
         f"Nothing better exists: of {nodes}, {'; '.join([counted, *fates])}.",
         "Keep this account with the release: anyone who holds the data can check it by counting.",
-    )
-
-
-def stopped(certificate: Certificate, nodes: str) -> Finding:
-    """A search that ran out of time, with the bound it reached."""
-    counted = f"The search was stopped after {certificate.evaluated:,} of {nodes} were counted"
-    step = "Give it more time (`--time-limit`) to come nearer; what was required holds either way."
-    if not 0 < certificate.lower_bound <= certificate.loss:
-        return Finding(f"{counted}: a better one may exist, and nothing is known of how much better.", step)
-    bound, loss = measure(certificate.lower_bound, digits=4), measure(certificate.loss, digits=4)
-    saved = percent(1 - certificate.lower_bound / certificate.loss, below="less than ")
-    return Finding(
-        f"{counted}. None costs less than {bound}; this one costs {loss}, so at most {saved} of the loss could be saved.",
-        step,
     )

@@ -8,9 +8,9 @@ import time
 import pytest
 
 from discreet.anonymity import Seen
-from discreet.report.anonymisation.charts import lattice, lattice_of
-from discreet.report.toolkit.components import Figure, figure
-from tests.report.anonymisation.samples import KINDS, made, nodes, synthetic, town
+from discreet.report.anonymisation_charts import lattice, lattice_of
+from discreet.report.toolkit.page import Figure, figure
+from tests.report.anonymisation_samples import KINDS, made, nodes, synthetic, town
 from tests.report.documents import markup_of
 from tests.report.samples import Outline
 

@@ -8,9 +8,9 @@ import re
 import numpy as np
 import pytest
 
-from discreet.report.attack.charts import bins_of, by_fine, by_price, fates_by_size, pictures
-from discreet.report.toolkit.components import Figure, figure
-from tests.report.attack.samples import KINDS, case_of
+from discreet.report.attack_charts import bins_of, by_fine, by_price, fates_by_size, pictures
+from discreet.report.toolkit.page import Figure, figure
+from tests.report.attack_samples import KINDS, case_of
 from tests.report.samples import Outline
 
 

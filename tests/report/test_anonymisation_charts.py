@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from discreet.report.anonymisation.charts import crowds, kept, pictures, risks
+from discreet.report.anonymisation_charts import crowds, kept, pictures, risks
 from discreet.report.charts.bars import Bar, Drawing, Group, bar_chart
-from discreet.report.toolkit.components import Figure
-from tests.report.anonymisation.samples import KINDS, made, nodes, points, town
+from discreet.report.toolkit.page import Figure
+from tests.report.anonymisation_samples import KINDS, made, nodes, points, town
 from tests.report.documents import drawn, groups_of
 from tests.report.samples import Outline
 

@@ -1,1 +1,0 @@
-"""Report of an assessment: findings, charts, one HTML file."""

@@ -1,0 +1,194 @@
+"""Formats of moments and amounts for templates, and flash messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from fractions import Fraction
+from typing import Any
+
+from discreet.ledger.entry import timestamp
+from discreet.report.toolkit.page import prose
+from discreet.report.toolkit.words import MONTHS, plural
+from discreet.wording import percent
+
+MOST_DIGITS = 6
+UNITS = ((86_400, "day", "days"), (3_600, "hour", "hours"), (60, "minute", "minutes"))
+
+
+def moment(stamp: str) -> str:
+    """A stored moment, to the minute.
+
+    >>> moment("2026-01-31T12:05:00.000000Z")
+    '31 January 2026, 12:05 UTC'
+    """
+    when = datetime.fromisoformat(stamp)
+    return f"{when.day} {MONTHS[when.month - 1]} {when.year}, {when:%H:%M} UTC"
+
+
+def day(text: str) -> str:
+    """A day.
+
+    >>> day("2026-01-31")
+    '31 January 2026'
+    """
+    when = date.fromisoformat(text)
+    return f"{when.day} {MONTHS[when.month - 1]} {when.year}"
+
+
+def short_moment(stamp: str) -> str:
+    """The same for tables, to the second.
+
+    >>> short_moment("2026-01-31T12:05:07.000000Z")
+    '2026-01-31 12:05:07'
+    """
+    return stamp[:19].replace("T", " ")
+
+
+def ago(stamp: str, now: datetime) -> str:
+    """How long ago it was.
+
+    >>> from datetime import UTC
+    >>> ago("2026-01-31T12:00:00.000000Z", datetime(2026, 1, 31, 12, 3, tzinfo=UTC))
+    '3 minutes ago'
+    """
+    passed = now - datetime.fromisoformat(stamp)
+    return f"{span(passed)} ago" if passed.total_seconds() >= 60 else "just now"
+
+
+def ahead(stamp: str, now: datetime) -> str:
+    """How far ahead it is.
+
+    >>> from datetime import UTC
+    >>> ahead("2026-01-31T12:00:00.000000Z", datetime(2026, 1, 30, 12, 0, tzinfo=UTC))
+    'in 1 day'
+    """
+    return f"in {span(datetime.fromisoformat(stamp) - now + timedelta(seconds=59))}"
+
+
+def span(length: timedelta) -> str:
+    """A length of time in its largest whole unit.
+
+    >>> span(timedelta(hours=26)), span(timedelta(seconds=20))
+    ('1 day', 'less than a minute')
+    """
+    seconds = int(length.total_seconds())
+    for size, singular, plural_word in UNITS:
+        if seconds >= size:
+            return plural(seconds // size, singular, plural_word)
+    return "less than a minute"
+
+
+def share(part: Fraction, whole: Fraction) -> str:
+    """A share in per cent.
+
+    >>> share(Fraction(9), Fraction(10))
+    '90 %'
+    """
+    return percent(float(part / whole)) if whole else percent(0.0)
+
+
+def amount(value: Fraction) -> str:
+    """An exact amount: as a decimal number where few digits say all of it, else as a fraction.
+
+    >>> amount(Fraction(23, 2)), amount(Fraction(1, 3)), amount(Fraction(12345))
+    ('11.5', '1/3', '12,345')
+    """
+    for digits in range(MOST_DIGITS + 1):
+        scaled = value * 10**digits
+        if scaled.denominator == 1:
+            whole, rest = divmod(abs(scaled.numerator), 10**digits)
+            sign = "-" if value < 0 else ""
+            return f"{sign}{whole:,}.{rest:0{digits}}" if digits else f"{sign}{whole:,}"
+    return str(value)
+
+
+FILTERS: dict[str, Callable[..., Any]] = {
+    "moment": moment,
+    "day": day,
+    "short_moment": short_moment,
+    "ago": ago,
+    "ahead": ahead,
+    "span": span,
+    "plural": plural,
+    "number": lambda value: f"{value:,}",
+    "share": lambda value: percent(float(value)),
+    "stamp": lambda moment: timestamp(datetime.fromtimestamp(moment / 1000, UTC)),
+    "named": lambda thing: (thing.id, thing.name),
+    "pair": lambda value: (value, value),
+    "anonymised": lambda table: (table[0], f"anonymised: {table[1]}"),
+    "parts": lambda number, parts: amount(Fraction(number, parts)),
+    "amount": amount,
+    "prose": prose,
+}
+"""What templates may use."""
+
+
+# Flash messages: named in the address, so that a reload shows the same.
+REMARKS = {
+    "signed-out": "You are signed out.",
+    "signed-out-idle": "You were signed out: a session ends after 15 minutes without use, and 8 hours after signing in. Nothing is lost.",
+    "welcome": "Your password is set, and you are signed in.",
+    "password": "Your password is changed. You are signed out everywhere else, and your tokens are revoked.",
+    "steps-away": "Getting-started guide hidden. You can reopen it from the footer.",
+    "steps-back": "The getting-started guide is on the dashboard again.",
+    "closed": "The account is closed, and its sessions and tokens have ended.",
+    "reopened": "The account is open again.",
+    "ended": "All sessions and tokens of the account have ended.",
+    "brought": "The data set is added. Its columns are being profiled.",
+    "roles": "The roles are saved, and the risk is being measured again.",
+    "roles-only": "The roles are saved. Give at least one column the role quasi, so that the risk can be measured.",
+    "policy": "The policy is saved.",
+    "hierarchy": "The hierarchy is saved.",
+    "population": "The population is saved. Measure the risk again to see what it changes.",
+    "removed": "The data set is removed. Its entries in the ledger remain.",
+    "cancelled": "The job is cancelled.",
+    "moved-on": "That question was answered already, perhaps in another window. This one comes next.",
+    "study": "The study is open. Its experts find it under Sensitivity.",
+    "invited": "The experts are invited. They find the study under Sensitivity.",
+    "again": "The questions about the most disputed values are repeated.",
+    "agreed": "No questions to repeat: the experts largely agree.",
+    "study-closed": "The study is closed. No further answers are taken.",
+    "study-open": "The study is open again.",
+    "version": "The version is stored, and recorded in the ledger.",
+    "planned": "The plan is saved. Its pre-flight is running; then another custodian decides.",
+    "plan-changed": "The plan is changed. Its pre-flight is running again, and it must be approved again.",
+    "approved": "You approved the plan. The copies can be made now.",
+    "rejected": "You rejected the plan. The planner sees your reason.",
+    "withdrawn": "The plan is withdrawn. Its entries in the ledger stay.",
+    "retired": "The recipient gets no further copies. A trace can still identify the one they had.",
+    "traced": "The trace is recorded in the ledger. The data you sent were deleted.",
+    "made": "The project is made: sensitive columns are stored separately, and pairs are found. Choose next who decides which pairs.",
+    "zones": "The pairs are divided again. Assigned pairs stay with their reviewers.",
+    "assigned": "The pairs are assigned. Reviewers find them under Linkage.",
+    "nothing-assigned": "No pairs to assign: the chosen reviewers have, or have had, all of them.",
+    "pairs-withdrawn": "The undecided pairs are withdrawn. What was shown stays charged.",
+    "to-settle": "The disputed pairs are assigned to the adjudicator.",
+    "nothing-to-settle": "No pair is in dispute.",
+    "learning": "The model is being trained on the decisions. Pairs are scored again when it is done.",
+    "project-closed": "The project is closed: no further cell is opened and no pair decided.",
+    "discarded": "The project is discarded, and its uploads are deleted.",
+    "decision-undone": "The decision is undone. Opened cells stay open.",
+    "nothing-to-undo": "There is no decision to undo.",
+    "lent": "The data set is lent: managers of linkage projects can link it.",
+    "not-lent": "The data set is no longer lent. Projects that were made from it remain.",
+    "limit-proposed": "The limit is proposed. It takes effect once another custodian approves it.",
+    "limit-approved": "The limit is in force. Running gateways apply it within a few seconds.",
+    "limit-declined": "You rejected the limit. The custodian who proposed it sees your reason.",
+    "limit-withdrawn": "The proposal is withdrawn.",
+    "limit-withdrawal-proposed": "The withdrawal is proposed. The limit holds until another custodian approves the withdrawal.",
+    "limit-withdrawal-declined": "You rejected the withdrawal. The limit stays in force, and the custodian who proposed it sees your reason.",
+    "limit-ended": "The limit is withdrawn. Running gateways apply the policy again within a few seconds.",
+    "revoked": "The token is revoked. Programs that use it are refused from now on.",
+    "verified": "The ledger is intact: no entry was changed, removed, inserted, moved or cut off.",
+}
+"""Sentences by name."""
+
+
+def remark(said: str | None) -> str:
+    """The sentence; empty for a name that is not ours.
+
+    >>> remark("signed-out"), remark("<b>")
+    ('You are signed out.', '')
+    """
+    return REMARKS.get(said or "", "")
