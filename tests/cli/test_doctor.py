@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from discreet.cli.help import EXIT_CODES
 from discreet.cli.main import BUG, VERBS, cli
 from discreet.cli.verbs.doctor import PACKAGES, PURPOSES, DoctorCheck, examine, requirements
+from discreet.cli.verbs.guide import EXIT_CODES
 from discreet.errors import DiscreetError, UsageError
 
 

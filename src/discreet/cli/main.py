@@ -12,7 +12,7 @@ import re
 import signal
 import sys
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -66,19 +66,19 @@ VERBS = {
     "anonymise": ("anonymise", "command", "Write the least generalised table within a limit."),
     "assess": ("assess", "assess", "Measure the risk of publishing a table."),
     "attack": ("attack", "command", "Predict a planning adversary's attack, and what deters it."),
-    "completion": (".help", "completion", "Print a script that completes commands in a shell."),
-    "demo": (".demo", "demo", "Walk through every capability on generated people."),
-    "demo-data": (".demo", "demo_data", "Generate a synthetic population and a hospital extract."),
+    "completion": ("guide", "completion", "Print a script that completes commands in a shell."),
+    "demo": ("guide", "demo", "Walk through every capability on generated people."),
+    "demo-data": ("guide", "demo_data", "Generate a synthetic population and a hospital extract."),
     "doctor": ("doctor", "command", "Check what is installed, what is missing, and how to get it."),
     "gateway": ("gateway", "command", "Govern queries between PostgreSQL clients and their server."),
-    "help": (".help", "command", "Read the manual of a command."),
+    "help": ("guide", "command", "Read the manual of a command."),
     "ledger": ("ledger", "command", "Show, verify and export what was disclosed."),
     "link": ("link", "command", "Find records of the same person; reviewers decide unclear pairs."),
     "misuse": ("misuse", "command", "Measure what query results could do in the wrong hands."),
-    "policy": ("policy", "command", "Draft, check and describe policy files."),
+    "policy": ("assess", "policy", "Draft, check and describe policy files."),
     "profile": ("assess", "profile", "Describe a table's columns and what they may be."),
     "release": ("release", "command", "Give every recipient a traceable copy."),
-    "report": ("report", "command", "Report on a whole data-sharing project."),
+    "report": ("ledger", "report", "Report on a whole data-sharing project."),
     "serve": ("serve", "command", "Run the web application."),
     "trace": ("trace", "command", "Identify which recipient's copy a leak came from."),
 }
@@ -105,34 +105,31 @@ def cli() -> None:
 def main() -> NoReturn:
     """Run the command line and end the process with the documented exit code."""
     end_tidily()
-    sys.exit(_run())
-
-
-def _run() -> int:
     try:
         result = cli.main(standalone_mode=False, prog_name="discreet")
+        code = result if isinstance(result, int) else 0
     except click.exceptions.Exit as leave:
-        return leave.exit_code
+        code = leave.exit_code
     except click.ClickException as error:
         error.show()
-        return 2
+        code = 2
     except DiscreetError as error:
-        return _report(error)
+        code = _report(error)
     except ModuleNotFoundError as error:
         from discreet.cli.verbs.doctor import missing_extra
 
         extra = missing_extra(error, sys.argv[1:])
-        return _report(extra) if extra else _bug(error)
+        code = _report(extra) if extra else _bug(error)
     except (click.Abort, KeyboardInterrupt):
         click.echo("Stopped.", err=True)
-        return INTERRUPTED
+        code = INTERRUPTED
     except BrokenPipeError:
         # The reader went away (as `head` does); stdout must not complain again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        code = 0
     except Exception as error:
-        return _bug(error)
-    return result if isinstance(result, int) else 0
+        code = _bug(error)
+    sys.exit(code)
 
 
 def _report(error: DiscreetError) -> int:
@@ -229,9 +226,15 @@ def in_good_order() -> Iterator[None]:
     The process ends by SIGTERM afterwards, as it would have without this; Ctrl-C stays a KeyboardInterrupt.
     """
     before = {number: signal.getsignal(number) or signal.SIG_DFL for number in SIGNALS}
+    stop = _ended_by(lambda number: KeyboardInterrupt() if number == signal.SIGINT else StopSignal())
     for number, handler in before.items():
-        if handler is not signal.SIG_IGN:  # as under nohup
-            signal.signal(number, _hang_up if number == getattr(signal, "SIGHUP", None) else _stop)
+        if handler is signal.SIG_IGN:  # as under nohup
+            continue
+        if number == getattr(signal, "SIGHUP", None):
+            # Like SIGTERM, also for a server that handles only that one.
+            signal.signal(number, lambda *_: signal.raise_signal(signal.SIGTERM))
+        else:
+            signal.signal(number, stop)
     try:
         yield
     except StopSignal:
@@ -246,22 +249,15 @@ def end_tidily() -> None:
     """Let SIGTERM and SIGHUP end the process like an exit, which cleans up."""
     for number in SIGNALS:
         if number != signal.SIGINT and signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, _end)
+            signal.signal(number, _ended_by(lambda sent: SystemExit(128 + sent)))
 
 
-def _end(number: int, frame: FrameType | None) -> NoReturn:
-    for other in SIGNALS:
-        signal.signal(other, signal.SIG_IGN)  # nothing may interrupt the clean-up
-    raise SystemExit(128 + number)
+def _ended_by(error: Callable[[int], BaseException]) -> Callable[[int, FrameType | None], NoReturn]:
+    """A handler that raises once: a second signal must not interrupt the clean-up."""
 
+    def handle(number: int, frame: FrameType | None) -> NoReturn:
+        for other in SIGNALS:
+            signal.signal(other, signal.SIG_IGN)
+        raise error(number)
 
-def _hang_up(number: int, frame: FrameType | None) -> None:
-    """Like SIGTERM, also for a server that handles only that one."""
-    signal.raise_signal(signal.SIGTERM)
-
-
-def _stop(number: int, frame: FrameType | None) -> NoReturn:
-    """Once: a second signal must not interrupt the clean-up."""
-    for other in SIGNALS:
-        signal.signal(other, signal.SIG_IGN)
-    raise KeyboardInterrupt if number == signal.SIGINT else StopSignal
+    return handle

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 
@@ -17,64 +17,76 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 SEED = "The same seed gives the same {}."
 ROLES = "Policy that gives the columns their roles."
+ACTOR = "Who does this, for the ledger [your user name]."
 HIERARCHIES = "Policy with roles and hierarchies."
 FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, file_okay=False)
 PATH = click.Path(path_type=Path)
 
 
-def option(*names: str, **settings: Any) -> Callable[[Command], Command]:
+class Decorator(Protocol):
+    """Something that adds to a command, such as an option."""
+
+    def __call__(self, command: Command, /) -> Command:
+        """The command with what was added."""
+        ...
+
+
+def option(*names: str, **settings: Any) -> Decorator:
     """`click.option`, with the default shown where there is one."""
     return click.option(*names, show_default=settings.get("default") not in (None, ""), **settings)
 
 
-def added(options: Sequence[Callable[[Command], Command]], command: Command) -> Command:
-    """A command with options, which its help lists in this order."""
-    for add in reversed(options):
-        command = add(command)
-    return command
+def options(*several: Decorator) -> Decorator:
+    """Options as one decorator; the help of a command lists them in this order."""
+
+    def add(command: Command) -> Command:
+        for each in reversed(several):
+            command = each(command)
+        return command
+
+    return add
 
 
-def policy_option(words: str = ROLES, *, required: bool = True) -> Callable[[Command], Command]:
+def policy_option(words: str = ROLES, *, required: bool = True) -> Decorator:
     """The policy file."""
     return option("--policy", "policy_file", metavar="FILE", required=required, help=words)
 
 
-def seed_option(what: str) -> Callable[[Command], Command]:
+def seed_option(what: str) -> Decorator:
     """The seed of something that is generated."""
     return option("--seed", type=click.IntRange(0), default=1, help=SEED.format(what))
 
 
-def folder_option(words: str = "Folder to write to.", **settings: Any) -> Callable[[Command], Command]:
+def folder_option(words: str = "Folder to write to.", **settings: Any) -> Decorator:
     """The folder for what is written."""
     return option("--out", type=FOLDER, metavar="DIR", help=words, **settings)
 
 
-def draft_option(words: str = "Write to FILE instead of stdout; never overwrites.") -> Callable[[Command], Command]:
+def draft_option(words: str = "Write to FILE instead of stdout; never overwrites.") -> Decorator:
     """The new file for a draft, which a person may have filled in since."""
     return option("--out", type=FILE, callback=_refuse_existing, metavar="FILE", help=words)
 
 
-def _refuse_existing(context: click.Context, option: click.Parameter, out: Path | None) -> Path | None:
+def _refuse_existing(context: click.Context, parameter: click.Parameter, out: Path | None) -> Path | None:
     if out is not None and out.exists():
         raise UsageError(f"{out} exists already.", remedy="Give another name; a file in use is not overwritten.")
     return out
 
 
-def store_option(command: Command) -> Command:
-    """The store."""
-    words = "The store: a path or a URL; else $DISCREET_STORE, else ~/.local/share/discreet/store.db."
-    return option("--store", "address", metavar="URL", help=words)(command)
-
-
-def as_option(command: Command) -> Command:
-    """The person acting, in linkage and for accounts."""
-    return option("--as", "actor", metavar="NAME", help="Who does this, for the ledger [your user name].")(command)
-
-
-def actor_option(command: Command) -> Command:
-    """The person acting, in releases and traces."""
-    return option("--actor", metavar="NAME", help="Who does this, for the ledger [your user name].")(command)
+store_option = option(
+    "--store",
+    "address",
+    metavar="URL",
+    help="The store: a path or a URL; else $DISCREET_STORE, else ~/.local/share/discreet/store.db.",
+)
+as_option = option("--as", "actor", metavar="NAME", help=ACTOR)
+"""The person acting, in linkage and for accounts."""
+actor_option = option("--actor", metavar="NAME", help=ACTOR)
+"""The person acting, in releases and traces."""
+population_option = option(
+    "--population", metavar="POP", required=True, help="Table of the people the data were drawn from."
+)
 
 
 def acting(name: str | None) -> str:
@@ -84,17 +96,10 @@ def acting(name: str | None) -> str:
     return name or getpass.getuser()
 
 
-class DataAndPopulation(NamedTuple):
+def data_and_population(data: str, population: str, policy_file: str) -> tuple[Table, Table]:
     """The data and the people they were drawn from, read by one policy."""
-
-    data: Table
-    population: Table
-
-    @classmethod
-    def read(cls, data: str, population: str, policy_file: str) -> DataAndPopulation:
-        """Both tables."""
-        policy = discreet.Policy.load(policy_file)
-        return cls(discreet.read(data, policy=policy), listed(population, policy))
+    policy = discreet.Policy.load(policy_file)
+    return discreet.read(data, policy=policy), listed(population, policy)
 
 
 def listed(population: str, policy: Policy) -> Table:

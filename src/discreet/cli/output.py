@@ -35,8 +35,8 @@ class CommandResult:
 
     data: Callable[[], Any]
     """What --json prints."""
-    words: Iterable[str]
-    """Lines for the terminal. A generator, so that nothing is worked out with --json."""
+    words: Iterable[str | Iterator[str]]
+    """Lines for the terminal; iterators among them are worked out only without --json."""
     page: Callable[..., str] | None = None
     """The HTML report, called with `created`, `command` and `version`."""
     notes: Sequence[str] = ()
@@ -50,12 +50,13 @@ class CommandResult:
         if as_json:
             print_json(self.data())
         else:
-            for line in self.words:
-                click.echo(line)
+            for lines in self.words:
+                for line in [lines] if isinstance(lines, str) else lines:
+                    click.echo(line)
         remarks = list(self.notes)
         if report is not None and self.page is not None:
-            now = datetime.datetime.now(datetime.UTC)
-            write_text(report, self.page(created=now, command=command_line(), version=__version__))
+            now, typed = datetime.datetime.now(datetime.UTC), shlex.join(["discreet", *sys.argv[1:]])
+            write_text(report, self.page(created=now, command=typed, version=__version__))
             remarks.append(f"Report: {report}")
         if self.next_step and not as_json:
             remarks.append(f"Next: {self.next_step}")
@@ -74,8 +75,12 @@ def output(
     def decorate(function: Callable[..., CommandResult]) -> Callable[..., int]:
         @functools.wraps(function)
         def run(*args: Any, as_json: bool, report_file: Path | None = None, **options: Any) -> int:
-            if report_file is not None:
-                refuse_other_than_html(report_file)  # before anything is measured
+            if report_file is not None and report_file.suffix.lower() not in (".html", ".htm"):
+                # Before anything is measured.
+                raise UsageError(
+                    f"The report is an HTML file, but {report_file.name} is not named so.",
+                    remedy="Use a name such as report.html.",
+                )
             return function(*args, **options).show(as_json=as_json, report=report_file)
 
         decorated = run
@@ -118,7 +123,8 @@ def heading(text: str) -> str:
     return click.style(plain(text), bold=True)
 
 
-def _wrapped(text: str, first: str = "", rest: str = "") -> str:
+def paragraph(text: str, first: str = "", rest: str = "") -> str:
+    """Text in lines of readable length; `first` and `rest` begin them."""
     # Names such as south-institute stay in one piece.
     wrapper = textwrap.TextWrapper(
         WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False, break_long_words=False
@@ -126,23 +132,19 @@ def _wrapped(text: str, first: str = "", rest: str = "") -> str:
     return wrapper.fill(plain(text))
 
 
-def paragraph(text: str) -> str:
-    """Text in lines of readable length."""
-    return _wrapped(text)
-
-
 def bullet(text: str, *, sign: str = "•") -> str:
     """One item of a list, wrapped."""
-    return _wrapped(text, f"{sign} ", "  ")
+    return paragraph(text, f"{sign} ", "  ")
 
 
-def finding_lines(findings: Sequence[Finding], *, signs: Sequence[str] = ()) -> Iterator[str]:
+def finding_lines(findings: Callable[[], Sequence[Finding]], *, signs: Sequence[str] = ()) -> Iterator[str]:
     """Findings in words, each with its next step; `signs` replace the bullets."""
-    for finding, sign in zip(findings, signs or ["•"] * len(findings), strict=True):
+    found = findings()
+    for finding, sign in zip(found, signs or ["•"] * len(found), strict=True):
         yield ""
         yield bullet(finding.headline, sign=sign)
         if finding.next_step:
-            yield click.style(_wrapped(finding.next_step, "  → ", "    "), dim=True)
+            yield click.style(paragraph(finding.next_step, "  → ", "    "), dim=True)
 
 
 def table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, numeric: Sequence[int] = ()) -> str:
@@ -171,22 +173,9 @@ def working(text: str) -> Iterator[None]:
         yield
 
 
-def command_line() -> str:
-    """The command as it was typed, to be repeated."""
-    return shlex.join(["discreet", *sys.argv[1:]])
-
-
 def on_store(*words: str, store: str | None) -> str:
     """A command to continue with, on the same store."""
     return shlex.join(["discreet", *words, *([] if store is None else ["--store", store])])
-
-
-def refuse_other_than_html(report: Path) -> None:
-    """Refuse a report whose name does not end in .html."""
-    if report.suffix.lower() not in (".html", ".htm"):
-        raise UsageError(
-            f"The report is an HTML file, but {report.name} is not named so.", remedy="Use a name such as report.html."
-        )
 
 
 def write_text(path: Path, text: str) -> None:

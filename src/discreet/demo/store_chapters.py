@@ -19,29 +19,26 @@ import click
 
 from discreet.cli.main import in_good_order
 from discreet.cli.output import working
-from discreet.demo.stage import (
+from discreet.demo.chapters import (
     Contrast,
     Contrasts,
     ContrastSide,
     DemoStage,
+    hospital_and_register,
     narrate,
     open_ledger,
     share_of,
-    show_command,
-    show_files,
+    show,
 )
 from discreet.errors import MissingExtra, Refused
 from discreet.people import write_extracts
-from discreet.policy import Policy
-from discreet.sources import Table, read
-from discreet.sources.table import fetch
+from discreet.sources import read
+from discreet.sources.rows import fetch
 from discreet.wording import brief_percent
 
 if TYPE_CHECKING:
     from discreet.ledger import Ledger
-    from discreet.linkage import ProjectFolder
     from discreet.linkage.project import Project
-    from discreet.releases import Release
 
 RECIPIENTS = ("north-university", "south-institute", "west-clinic")
 LEAKER = "south-institute"
@@ -79,7 +76,7 @@ def who_leaked_it(stage: DemoStage) -> Contrasts:
             contrasts = (_release_and_trace(folder, stage, ledger),)
     except (MissingExtra, Refused) as error:
         narrate(f"{error.problem} {error.remedy}")
-    show_command("discreet release plan YOUR.csv --policy policy.toml --population REGISTER --recipients 20")
+    show(command="discreet release plan YOUR.csv --policy policy.toml --population REGISTER --recipients 20")
     return contrasts
 
 
@@ -90,21 +87,36 @@ def _emptied(folder: Path) -> Path:
 
 
 def _release_and_trace(folder: Path, stage: DemoStage, ledger: Ledger) -> Contrast:
-    from discreet.releases import trace
+    """A release with the largest k possible, a leak of half a copy, its trace."""
+    from discreet.releases import Gates, release, trace
 
-    policy = Policy.load(stage.files.policy)
-    hospital = read(stage.files.hospital, policy=policy)
+    tables = hospital_and_register(stage)
+    gates = Gates("a register of generated people", "generated", counts_only=True, sign_off="DEMO-1")
+    about: dict[str, Any] = {"name": "spring", "gates": gates, "store": ledger, "actor": "demo"}
     with working("Releasing"):
-        spring = _released(hospital, read(stage.files.population, policy=policy.for_population()), ledger)
+        for k in CLASS_SIZES:
+            try:
+                spring = release(*tables, RECIPIENTS, k=k, **about)
+                break
+            except Refused:
+                if k == CLASS_SIZES[-1]:
+                    raise
         copies = spring.write(folder / "copies")
-    marks, k = len(spring.manifest.codebook.marks), spring.manifest.settings.k
-    rows = ", ".join(f"{copy.rows:,}" for copy in copies)
+    marks, rows = len(spring.manifest.codebook.marks), ", ".join(f"{copy.rows:,}" for copy in copies)
     narrate(
-        f"Three recipients get a copy each, in classes of at least {k} people who look alike: {rows} rows. A secret decides "
-        f"which of {marks} small classes, half real and half decoys, each copy has; a copy lacks "
+        f"Three recipients get a copy each, in classes of at least {spring.manifest.settings.k} people who look alike: {rows} rows. "
+        f"A secret decides which of {marks} small classes, half real and half decoys, each copy has; a copy lacks "
         f"{brief_percent(spring.preflight['rows_lost'])} of the rows. The sealed list is committed to in the ledger."
     )
-    leak = _leaked_half(folder)
+    # Half of the rows of one copy: the first, as their order is random.
+    copy = read(folder / "copies" / LEAKER / "data.parquet")
+    columns = [name for name in copy.columns if name != "row"]
+    cells = [[coded.values[code] for code in coded.codes.tolist()] for coded in fetch(copy, columns).values()]
+    leak = folder / "leak.csv"
+    with leak.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(islice(zip(*cells, strict=True), copy.records // 2))
     with working("Tracing"):
         traced = trace(spring, leak=leak, store=ledger)
     narrate("Months later half of the rows of one copy appear online, without their row numbers.")
@@ -114,7 +126,7 @@ def _release_and_trace(folder: Path, stage: DemoStage, ledger: Ledger) -> Contra
         f"marks are in that copy. It was {LEAKER}. If all were innocent, anybody would be accused in at most "
         f"{brief_percent(traced.alpha)} of traced files."
     )
-    show_files(folder / "copies", leak)
+    show(folder / "copies", leak)
     return Contrast(
         "Recipients who may have leaked half of a copy, unaltered",
         share_of(len(RECIPIENTS), len(RECIPIENTS)),
@@ -123,37 +135,9 @@ def _release_and_trace(folder: Path, stage: DemoStage, ledger: Ledger) -> Contra
     )
 
 
-def _released(hospital: Table, register: Table, ledger: Ledger) -> Release:
-    """A release with the largest k that leaves enough marks."""
-    from discreet.releases import Gates, release
-
-    gates = Gates("a register of generated people", "generated", counts_only=True, sign_off="DEMO-1")
-    for k in CLASS_SIZES:
-        try:
-            return release(hospital, register, RECIPIENTS, name="spring", gates=gates, k=k, store=ledger, actor="demo")
-        except Refused:
-            if k == CLASS_SIZES[-1]:
-                raise
-    raise AssertionError("there are sizes")
-
-
-def _leaked_half(folder: Path) -> Path:
-    """Half of the rows of one copy: the first, as their order is random."""
-    copy = read(folder / "copies" / LEAKER / "data.parquet")
-    columns = [name for name in copy.columns if name != "row"]
-    cells = fetch(copy, columns)
-    rows = zip(*([coded.values[code] for code in coded.codes.tolist()] for coded in cells.values()), strict=True)
-    leak = folder / "leak.csv"
-    with leak.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(columns)
-        writer.writerows(islice(rows, copy.records // 2))
-    return leak
-
-
 def what_it_costs_to_link(stage: DemoStage) -> Contrasts:
     """What it costs to link"""
-    from discreet.linkage import LinkageSpec, start_project
+    from discreet.linkage import LinkageSpec, read_labels, start_project
 
     folder = _emptied(stage.folder / "linkage")
     files = write_extracts(folder / "data", people=LINKED_PEOPLE, seed=stage.seed)
@@ -161,44 +145,48 @@ def what_it_costs_to_link(stage: DemoStage) -> Contrasts:
     try:
         home = start_project(folder / "project", files.first, files.second, spec=LinkageSpec.load(files.link))
         with open_ledger(stage.store) as ledger:
-            contrasts = (_review_and_export(folder, home, ledger, files.truth),)
+            from discreet.linkage.export import export
+            from discreet.linkage.matching.candidate_pairs import likely_pairs
+            from discreet.linkage.progress import summary
+            from discreet.linkage.project import register_project
+            from discreet.linkage.review.assignments import Limits, assign, bring_pairs
+            from discreet.linkage.review.decisions import answers_of
+
+            candidates = likely_pairs(home, review=REVIEWED)
+            candidates.save(home)
+            project = register_project(ledger, home.path, actor="manager", name=PROJECT)
+            bring_pairs(ledger, project)
+            assign(ledger, project, [CLERK], actor="manager", limits=Limits.of(RISK_LIMIT))
+            reveals = _review(ledger, project)
+            reviewed = summary(ledger, project, CLERK)
+            exported = export(ledger, project, folder / "result", actor="manager", unfinished=True)
+            answers = answers_of(ledger.store, project)
     except MissingExtra as error:
         narrate(f"{error.problem} {error.remedy}")
-    show_command("discreet link init A.csv B.csv --spec link.toml --out project")
+    else:
+        known = read_labels(home, files.truth, ids=("id_1", "id_2"), same="same")
+        labelled = zip(known.pairs.first.tolist(), known.pairs.second.tolist(), known.same.tolist(), strict=True)
+        same = {(first, second) for first, second, is_same in labelled if is_same}
+        correct = sum((answer.verdict == "same") == (answer.records in same) for answer in answers)
+        shown, risk = float(reviewed.characters.used), float(reviewed.risk.used)
+        narrate(
+            f"A clinic ({home.sizes[0]}) and a registry ({home.sizes[1]}) list partly the same people. A quick rule is sure "
+            f"of {candidates.counts['same']} pairs; {reviewed.pairs} unclear pairs go to a reviewer."
+        )
+        narrate(
+            f"The reviewer decides them all after {reveals} reveals of cells: {brief_percent(shown)} of the characters "
+            f"shown, a privacy risk of {brief_percent(risk)}; the limit is {brief_percent(float(RISK_LIMIT))}."
+        )
+        narrate(
+            f"The linked table has {exported.linked.rows} rows and no name; the ledger records who saw which cell "
+            f"({correct} of {reviewed.pairs} decisions are correct)."
+        )
+        show(exported.folder)
+        label = f"Characters that a reviewer reads to decide on {reviewed.pairs} pairs of records"
+        sides = ContrastSide(1.0, "all"), ContrastSide(shown, brief_percent(shown))
+        contrasts = (Contrast(label, *sides, by="discreet link"),)
+    show(command="discreet link init A.csv B.csv --spec link.toml --out project")
     return contrasts
-
-
-def _review_and_export(folder: Path, home: ProjectFolder, ledger: Ledger, truth: Path) -> Contrast:
-    from discreet.linkage.export import export
-    from discreet.linkage.matching.candidate_pairs import likely_pairs
-    from discreet.linkage.progress import summary
-    from discreet.linkage.project import register_project
-    from discreet.linkage.review.assignments import Limits, assign, bring_pairs
-
-    candidates = likely_pairs(home, review=REVIEWED)
-    candidates.save(home)
-    project = register_project(ledger, home.path, actor="manager", name=PROJECT)
-    bring_pairs(ledger, project)
-    assign(ledger, project, [CLERK], actor="manager", limits=Limits.of(RISK_LIMIT))
-    reveals = _review(ledger, project)
-    reviewed = summary(ledger, project, CLERK)
-    exported = export(ledger, project, folder / "result", actor="manager", unfinished=True)
-    shown, risk = float(reviewed.characters.used), float(reviewed.risk.used)
-    narrate(
-        f"A clinic ({home.sizes[0]}) and a registry ({home.sizes[1]}) list partly the same people. A quick rule is sure of "
-        f"{candidates.counts['same']} pairs; {reviewed.pairs} unclear pairs go to a reviewer."
-    )
-    narrate(
-        f"The reviewer decides them all after {reveals} reveals of cells: {brief_percent(shown)} of the characters shown, "
-        f"a privacy risk of {brief_percent(risk)}; the limit is {brief_percent(float(RISK_LIMIT))}."
-    )
-    narrate(
-        f"The linked table has {exported.linked.rows} rows and no name; the ledger records who saw which cell "
-        f"({_correct(ledger, project, home, truth)} of {reviewed.pairs} decisions are correct)."
-    )
-    show_files(exported.folder)
-    label = f"Characters that a reviewer reads to decide on {reviewed.pairs} pairs of records"
-    return Contrast(label, ContrastSide(1.0, "all"), ContrastSide(shown, brief_percent(shown)), by="discreet link")
 
 
 def _review(ledger: Ledger, project: Project) -> int:
@@ -216,11 +204,10 @@ def _review(ledger: Ledger, project: Project) -> int:
                 for cell in shown.cells
                 if cell.next is not None and cell.next.refused is None and cell.next.mode == "partial"
             ]
-            cell = min(priced)[1] if priced else None
-            if cell is None:
+            if not priced:
                 break
             try:
-                shown = reveal(ledger, project, CLERK, number, cell, key=f"{number}-{shown.version}")
+                shown = reveal(ledger, project, CLERK, number, min(priced)[1], key=f"{number}-{shown.version}")
                 reveals += 1
             except Refused:
                 break
@@ -230,17 +217,6 @@ def _review(ledger: Ledger, project: Project) -> int:
         same = len(different) < 2 and not marks.get("national_id", set()) & {"different", "replace"}
         decide(ledger.store, project, CLERK, number, 5 if same else 2)
     return reveals
-
-
-def _correct(ledger: Ledger, project: Project, home: ProjectFolder, truth: Path) -> int:
-    """How many decisions agree with the truth."""
-    from discreet.linkage import read_labels
-    from discreet.linkage.review.decisions import answers_of
-
-    known = read_labels(home, truth, ids=("id_1", "id_2"), same="same")
-    labelled = zip(known.pairs.first.tolist(), known.pairs.second.tolist(), known.same.tolist(), strict=True)
-    same = {(first, second) for first, second, is_same in labelled if is_same}
-    return sum((answer.verdict == "same") == (answer.records in same) for answer in answers_of(ledger.store, project))
 
 
 def who_may_ask(stage: DemoStage) -> Contrasts:
@@ -255,13 +231,17 @@ def who_may_ask(stage: DemoStage) -> Contrasts:
             contrasts = (_query(port, patients, diagnoses),)
     except MissingExtra as error:
         narrate(f"{error.problem} {error.remedy}")
-    show_command("discreet gateway --upstream postgresql://USER@HOST/DATABASE --policy policy.toml --mode shadow")
+    show(command="discreet gateway --upstream postgresql://USER@HOST/DATABASE --policy policy.toml --mode shadow")
     return contrasts
 
 
 def _query(port: int, patients: int, diagnoses: frozenset[str]) -> Contrast:
+    """Questions of an analyst, and of a user who retrieves every record."""
+    import psycopg
+
     narrate(f"A PostgreSQL server holds the {patients:,} patients; clients reach it through the gateway, unchanged.")
-    with _client(port, ANALYST) as client:
+    address = f"postgresql://{{}}@127.0.0.1:{port}/postgres"
+    with psycopg.connect(address.format(ANALYST), autocommit=True) as client:
         one_patient = "SELECT surname, diagnosis FROM hospital WHERE person_id = (SELECT min(person_id) FROM hospital)"
         questions = (*STATISTICS, one_patient)
         answered = sum(_ask(client, question) is not None for question in questions)
@@ -269,9 +249,18 @@ def _query(port: int, patients: int, diagnoses: frozenset[str]) -> Contrast:
         f"{ANALYST}, an analyst, asks for counts and averages and for one patient: {answered} of {len(questions)} "
         "questions are answered."
     )
-    with _client(port, HOARDER) as client:
-        rows, refusal = _hoard(client)
-        silent = sum(not _discloses(_ask(client, way), diagnoses) for way in WAYS_AROUND)
+    page = "SELECT surname, zip, birth_year, diagnosis FROM hospital ORDER BY person_id LIMIT 1 OFFSET "
+    rows, refusal = 0, ""
+    with psycopg.connect(address.format(HOARDER), autocommit=True) as client:
+        while not refusal:
+            try:
+                rows += len(client.execute(f"{page}{rows}").fetchall())
+            except psycopg.errors.InsufficientPrivilege as refused:
+                refusal = str(refused.diag.message_primary)
+        # A statement discloses when rows come, or an error that holds a value.
+        answers = [answer for way in WAYS_AROUND if (answer := _ask(client, way))]
+    disclosing = sum(not isinstance(first, str) or any(value in first for value in diagnoses) for first, *_ in answers)
+    silent = len(WAYS_AROUND) - disclosing
     narrate(f"{HOARDER} retrieves one record after the other. After {rows} patients the answer is:")
     click.secho(f"  {refusal}", bold=True)
     narrate(
@@ -285,19 +274,6 @@ def _query(port: int, patients: int, diagnoses: frozenset[str]) -> Contrast:
         share_of(rows, patients),
         by="discreet gateway",
     )
-
-
-def _hoard(client: Any) -> tuple[int, str]:
-    """How many patients a user sees page after page, and the final refusal."""
-    import psycopg
-
-    rows = 0
-    page = "SELECT surname, zip, birth_year, diagnosis FROM hospital ORDER BY person_id LIMIT 1 OFFSET "
-    while True:
-        try:
-            rows += len(client.execute(f"{page}{rows}").fetchall())
-        except psycopg.errors.InsufficientPrivilege as refused:
-            return rows, str(refused.diag.message_primary)
 
 
 def _ask(client: Any, question: str) -> list[Any] | None:
@@ -314,21 +290,6 @@ def _ask(client: Any, question: str) -> list[Any] | None:
         return None
     except psycopg.Error as problem:
         return [str(problem)]
-
-
-def _discloses(answer: list[Any] | None, diagnoses: frozenset[str]) -> bool:
-    """Whether rows came, or an error that holds a value."""
-    if not answer:
-        return False
-    return not isinstance(answer[0], str) or any(value in answer[0] for value in diagnoses)
-
-
-@contextmanager
-def _client(port: int, user: str) -> Iterator[Any]:
-    import psycopg
-
-    with psycopg.connect(f"postgresql://{user}@127.0.0.1:{port}/postgres", autocommit=True) as client:
-        yield client
 
 
 @contextmanager
@@ -360,13 +321,8 @@ def _fill(server: str, hospital: Path) -> tuple[int, frozenset[str]]:
 
     with hospital.open(encoding="utf-8", newline="") as file:
         names = next(csv.reader(file))
-    kinds = {
-        "person_id": "bigint PRIMARY KEY",
-        "birth_year": "int",
-        "income": "int",
-        "visits": "int",
-        "birth_date": "date",
-    }
+    kinds = {"person_id": "bigint PRIMARY KEY", "birth_date": "date"}
+    kinds |= dict.fromkeys(("birth_year", "income", "visits"), "int")
     columns = sql.SQL(", ").join(
         sql.SQL("{} {}").format(sql.Identifier(name), sql.SQL(kinds.get(name, "text"))) for name in names
     )

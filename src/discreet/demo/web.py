@@ -7,16 +7,16 @@ and the words of a gateway: the exposure and its entry in one transaction, then 
 from __future__ import annotations
 
 import io
-import os
 import secrets
 import shutil
 import tempfile
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -34,13 +34,13 @@ from discreet.linkage.review import reveal as door
 from discreet.linkage.review.assignments import Limits, assign, bring_pairs
 from discreet.misuse import Exposure, Sensitivity
 from discreet.people import DemoFiles, write_demo, write_extracts
-from discreet.releases.delivery.repository import StoredRelease
 from discreet.releases.delivery.service import Opened, Registry
 from discreet.releases.preconditions import AGREEMENT
-from discreet.releases.tracing.case import SuspectTable
+from discreet.releases.tracing.case import Given
 from discreet.releases.tracing.trace import trace_leak
 from discreet.sources import read
-from discreet.store.gateway_limits import PARTS, write_exposure
+from discreet.store.exposures import write
+from discreet.store.gateway_limits import PARTS
 from discreet.web.accounts import accounts
 from discreet.web.accounts.accounts import Account, Act
 from discreet.web.datasets import store as datasets
@@ -49,20 +49,18 @@ from discreet.web.framework.permissions import GRANTED, ROLES
 from discreet.web.framework.route import Route
 from discreet.web.framework.settings import Settings
 from discreet.web.framework.site import Site
+from discreet.web.gateway import limit_approval
 from discreet.web.gateway.entry_view import ANSWERED, subject_of
-from discreet.web.gateway.limits import NewLimit, propose_limit
-from discreet.web.jobs import process
-from discreet.web.jobs import store as jobs
-from discreet.web.jobs.store import Job
+from discreet.web.gateway.limit_approval import NewLimit
+from discreet.web.jobs import process, queue
 from discreet.web.releases import decisions, tracing
 from discreet.web.releases.store import NewPlan
 from discreet.web.sensitivity import store as studies
-from discreet.web.sensitivity.store import EXAMPLE, items_of
+from discreet.web.sensitivity.view import EXAMPLE, items_of
 
 # The data of the demonstration: a hospital's extract of generated people, the register they are in, an assessment.
 PEOPLE = 300_000
 SEED = 1
-LEASE = 600_000
 
 
 def bring_hospital(site: Site) -> None:
@@ -76,7 +74,7 @@ def bring_hospital(site: Site) -> None:
     for kind, asked in (("profile", {}), ("assess", among), ("attack", among)):
         # A job, done here and now instead of in a process of its own.
         with site.store.writing() as connection:
-            jobs.enqueue(connection, kind=kind, dataset=hospital, account=_account(connection).id, asked=asked)
+            queue.enqueue(connection, kind=kind, dataset=hospital, account=_account(connection).id, asked=asked)
         work_off(site)
 
 
@@ -111,17 +109,16 @@ def _account(connection: Connection, name: str = "custodian") -> Account:
 
 def work_off(site: Site) -> None:
     """Do every waiting job here and now; a refused one says why."""
-    while (job := _next(site)) is not None:
+    while True:
+        with site.store.writing() as connection:
+            job = queue.claim(connection, at_once=10**6, lease=600_000)
+        if job is None:
+            return
         try:
             process.perform(site.ledger, job, job.claim or "", site.places, lambda step, share: None)
         except Refused as error:
             with site.store.writing() as connection:
-                jobs.fail(connection, job.id, job.claim or "", problem=error.problem, remedy=error.remedy)
-
-
-def _next(site: Site) -> Job | None:
-    with site.store.writing() as connection:
-        return jobs.claim(connection, at_once=10**6, lease=LEASE)
+                queue.fail(connection, job.id, job.claim or "", problem=error.problem, remedy=error.remedy)
 
 
 DAYS = 14
@@ -140,7 +137,6 @@ class Past:
     now: datetime
 
     def __call__(self) -> datetime:
-        """What it shows."""
         return self.now
 
 
@@ -156,10 +152,6 @@ class DatabaseUser:
     version: int = 0
     exposure: Exposure = field(default_factory=lambda: Exposure(Sensitivity.from_dict({COLUMN: WEIGHTS}), x=2.0))
 
-    @property
-    def _subject(self) -> str:
-        return subject_of(self.database, self.name)
-
     def ask(self, people: range, diagnoses: tuple[str, ...], *, alike: int = 1) -> None:
         """Ask for some people; the answer is given or refused as a gateway would."""
         values = [diagnoses[number % len(diagnoses)] for number in people]
@@ -167,110 +159,92 @@ class DatabaseUser:
         known: dict[str, Any] = {"entities": list(people), "distinguishing": [alike] * len(people), "at": at}
         after = self.exposure.after(values={COLUMN: values}, **known)
         above = after.value > LIMIT
-        details = self._details(len(people), "deny" if above else "release")
+        details: dict[str, Detail] = {"rows": len(people), "columns": COLUMN, "limit": f"{LIMIT:.6g}"}
+        details |= {"rule": "misuse.limit", "decision": "deny" if above else "release"}
         if above and self.enforced:
             worst = self.exposure.after(values={COLUMN: ["B20"] * len(people)}, **known)
-            self.ledger.refuse(**self._about(worst.value, {**details, "columns": COLUMN.rpartition(".")[2]}))
+            self.ledger.refuse(**self._entry({**details, "columns": COLUMN.rpartition(".")[2]}, worst))
         else:
-            self._give(after, details)
+            budget, person = f"gateway:{self.database}/{self.name}", f"{self.database}/{self.name}"
+            if not self.version:
+                self.ledger.set_budget(budget, limit=10**9, parts=PARTS, actor="gateway", key=budget)
+            cost = max(Fraction(0), _amount(after.value) - _amount(self.exposure.value))
+            seen, content = self.version, after.to_bytes()
+            receipt = self.ledger.reserve(
+                budget,
+                cost,
+                key=f"{person}/{seen}",
+                along=lambda link: write(link, person, content, seen=seen),
+                **self._entry(details if self.enforced else {**details, "enforced": False}, after),
+            )
+            self.ledger.settle(receipt)
+            self.exposure, self.version = after, seen + 1
         self.clock.now += timedelta(minutes=7)
 
     def try_to(self, reason: str) -> None:
         """Send a statement that is not run."""
-        about: dict[str, Any] = {"actor": self.name, "event": ANSWERED, "subject": self._subject}
-        self.ledger.refuse(**about, policy=POLICY, details={"reason": f"Refused: {reason}"})
+        self.ledger.refuse(**self._entry({"reason": f"Refused: {reason}"}))
         self.clock.now += timedelta(minutes=2)
 
-    def _details(self, rows: int, decision: str) -> dict[str, Detail]:
-        details: dict[str, Detail] = {"rows": rows, "columns": COLUMN, "limit": f"{LIMIT:.6g}", "rule": "misuse.limit"}
-        return {**details, "decision": decision, **({} if self.enforced else {"enforced": False})}
-
-    def _about(self, value: float, details: dict[str, Detail]) -> dict[str, Any]:
-        risks = {"risk_before": _amount(self.exposure.value), "risk_after": _amount(value)}
-        about: dict[str, Any] = {"actor": self.name, "event": ANSWERED, "subject": self._subject}
-        return {**about, **risks, "policy": POLICY, "details": details}
-
-    def _give(self, after: Exposure, details: dict[str, Detail]) -> None:
-        budget, person = f"gateway:{self.database}/{self.name}", f"{self.database}/{self.name}"
-        if not self.version:
-            self.ledger.set_budget(budget, limit=10**9, parts=PARTS, actor="gateway", key=budget)
-        cost = max(Fraction(0), _amount(after.value) - _amount(self.exposure.value))
-        seen, content = self.version, after.to_bytes()
-        receipt = self.ledger.reserve(
-            budget,
-            cost,
-            key=f"{person}/{seen}",
-            along=lambda link: write_exposure(link, person, content, seen=seen),
-            **self._about(after.value, details),
-        )
-        self.ledger.settle(receipt)
-        self.exposure, self.version = after, seen + 1
+    def _entry(self, details: dict[str, Detail], after: Exposure | None = None) -> dict[str, Any]:
+        """What an entry says, with the exposure before and after where there is one."""
+        subject = subject_of(self.database, self.name)
+        entry = {"actor": self.name, "event": ANSWERED, "subject": subject, "policy": POLICY, "details": details}
+        if after is None:
+            return entry
+        return {**entry, "risk_before": _amount(self.exposure.value), "risk_after": _amount(after.value)}
 
 
 def _amount(value: float) -> Fraction:
     return Fraction(Decimal(f"{value:.6f}"))
 
 
-def write_past(store: str | os.PathLike[str] | None, now: datetime) -> None:
-    """Write two weeks of a gateway into an unused store, in the order of time."""
+def begin(settings: Settings) -> None:
+    """Write two weeks of a gateway into an unused store, before it is opened."""
+    now = settings.clock()
     clock = Past(_morning(now, DAYS))
-    with Ledger.open(store, clock=clock) as ledger:
-        _started(ledger, "clinic", "enforce", tables=2)
-        _started(ledger, "registry", "shadow", tables=1)
-        who = {name: DatabaseUser(ledger, clock, "clinic", name) for name in (ANALYST, HOARDER, MANAGER)}
+    with Ledger.open(settings.store, clock=clock) as ledger:
+        for database, mode, tables in (("clinic", "enforce", 2), ("registry", "shadow", 1)):
+            started: dict[str, Detail] = {"mode": mode, "tables": tables, "x": "2"}
+            about: dict[str, Any] = {"actor": "gateway", "event": "gateway.started", "subject": f"database:{database}"}
+            ledger.record(**about, policy=POLICY, details=started)
+        names = (ANALYST, HOARDER, MANAGER)
+        analyst, hoarder, manager = (DatabaseUser(ledger, clock, "clinic", name) for name in names)
         newcomer = DatabaseUser(ledger, clock, "registry", NEWCOMER, enforced=False)
-        for ago in range(DAYS, 0, -1):
-            clock.now = max(clock.now, _morning(now, ago))
-            _day(who, newcomer, DAYS - ago)
+        for day in range(DAYS):
+            clock.now = max(clock.now, _morning(now, DAYS - day))
+            chosen = np.random.default_rng(day)
+            for _ in range(2):
+                start = int(chosen.integers(0, 4_000))
+                analyst.ask(range(start, start + int(chosen.integers(40, 160))), USUAL, alike=45)
+            if day < DAYS - 1:
+                hoarder.ask(range(10 * day, 10 * day + 3), USUAL, alike=25)
+            if day == DAYS - 2:
+                # A few patients after the other, until the limit stops it; then other statements.
+                for number in range(7_000, 7_112, 8):
+                    hoarder.ask(range(number, number + 8), ("F32", "I10"), alike=5)
+                for number in range(8_000, 8_005):
+                    hoarder.ask(range(number, number + 40), ("B20",), alike=2)
+                hoarder.try_to("values of governed tables cannot be copied.")
+                hoarder.try_to("EXPLAIN tells of values of governed tables.")
+            if day == 5:
+                manager.ask(range(30), USUAL, alike=12)
+                manager.ask(range(5_000, 5_040), ("B20", "F32"))
+            if day % 4 == 1:
+                newcomer.ask(range(100 * day, 100 * day + 12), ("B20", "I10"), alike=3 if day > 8 else 15)
 
 
 def _morning(now: datetime, ago: int) -> datetime:
     return datetime.combine((now - timedelta(days=ago)).date(), time(9), UTC)
 
 
-def _started(ledger: Ledger, database: str, mode: str, *, tables: int) -> None:
-    details: dict[str, Detail] = {"mode": mode, "tables": tables, "x": "2"}
-    ledger.record(
-        actor="gateway", event="gateway.started", subject=f"database:{database}", policy=POLICY, details=details
-    )
-
-
-def _day(who: dict[str, DatabaseUser], newcomer: DatabaseUser, day: int) -> None:
-    """The analyst's groups; the hoarder's few, then far too many; a user in shadow mode."""
-    chosen = np.random.default_rng(day)
-    for _ in range(2):
-        start = int(chosen.integers(0, 4_000))
-        who[ANALYST].ask(range(start, start + int(chosen.integers(40, 160))), USUAL, alike=45)
-    if day < DAYS - 1:
-        who[HOARDER].ask(range(10 * day, 10 * day + 3), USUAL, alike=25)
-    if day == DAYS - 2:
-        _hoard(who[HOARDER])
-    if day == 5:
-        who[MANAGER].ask(range(30), USUAL, alike=12)
-        who[MANAGER].ask(range(5_000, 5_040), ("B20", "F32"))
-    if day % 4 == 1:
-        newcomer.ask(range(100 * day, 100 * day + 12), ("B20", "I10"), alike=3 if day > 8 else 15)
-
-
-def _hoard(hoarder: DatabaseUser) -> None:
-    """A few patients after the other, until the limit stops it; then other statements."""
-    for number in range(7_000, 7_112, 8):
-        hoarder.ask(range(number, number + 8), ("F32", "I10"), alike=5)
-    for number in range(8_000, 8_005):
-        hoarder.ask(range(number, number + 40), ("B20",), alike=2)
-    hoarder.try_to("values of governed tables cannot be copied.")
-    hoarder.try_to("EXPLAIN tells of values of governed tables.")
-
-
 def bring_gateway(site: Site) -> None:
     """A limit that one custodian proposed and that awaits approval."""
     context = _as(site, "deputy", Route("POST", "/gateway/limits", "gateway.limit", bring_gateway))
-    until: date = (site.now() + timedelta(days=30)).date()
+    until = (site.now() + timedelta(days=30)).date().isoformat()
     reason = "Yearly report of the wards; the groups are large, but there are many of them."
-    wanted = NewLimit(
-        database="clinic", name=ANALYST, limit="3", action="subset", until=until.isoformat(), reason=reason
-    )
-    propose_limit(context, wanted)
+    wanted: dict[str, Any] = {"database": "clinic", "name": ANALYST, "limit": "3", "action": "subset"}
+    limit_approval.propose(context, NewLimit(**wanted, until=until, reason=reason))
 
 
 # The demonstration has a linkage project: two extracts of generated people, and pairs for a reviewer.
@@ -312,12 +286,23 @@ def bring_releases(site: Site) -> None:
     if number is None:
         return
     plan = decisions.current(second, number)
-    decisions.decide(second, plan, seen=plan.seen)
+    decisions.approve(second, plan, seen=plan.seen)
     decisions.make(first, decisions.current(first, number))
     work_off(site)
-    kept = Registry(site.ledger).find("spring-2026")
-    if kept is not None and decisions.current(first, number).state == "made":
-        _handed_over_and_leaked(first, kept)
+    release = Registry(site.ledger).find("spring-2026")
+    if release is not None and decisions.current(first, number).state == "made":
+        for recipient in SPRING[:2]:
+            path = decisions.hand_over(first, release, recipient)
+            if recipient == LEAKER:
+                leaked = path.read_bytes()
+        opened = Opened(release, Registry(site.ledger).open(release))
+        with site.places.folder.workshop() as aside, zipfile.ZipFile(io.BytesIO(leaked)) as archive:
+            lines = archive.read("data.csv").splitlines(keepends=True)
+            file = aside / "found-on-a-forum.csv"
+            file.write_bytes(b"".join(lines[: 1 + round(LEAKED * (len(lines) - 1))]))
+            given = Given.of(read(file))
+            found = trace_leak(opened.traceable, Given(file.name, given.columns, given.counted))
+        tracing.keep(first, opened, found)
     _planned(second, "autumn-2026", AUTUMN)
 
 
@@ -342,21 +327,6 @@ def _planned(context: Context, name: str, recipients: tuple[str, ...]) -> int | 
             return number
         decisions.withdraw(context, decisions.current(context, number))
     return None
-
-
-def _handed_over_and_leaked(context: Context, kept: StoredRelease) -> None:
-    for recipient in SPRING[:2]:
-        path = decisions.hand_over(context, kept, recipient)
-        if recipient == LEAKER:
-            leaked = path.read_bytes()
-    opened = Opened(kept, Registry(context.site.ledger).open(kept))
-    with context.site.places.folder.workshop() as aside, zipfile.ZipFile(io.BytesIO(leaked)) as archive:
-        lines = archive.read("data.csv").splitlines(keepends=True)
-        file = aside / "found-on-a-forum.csv"
-        file.write_bytes(b"".join(lines[: 1 + round(LEAKED * (len(lines) - 1))]))
-        given = SuspectTable.of(read(file))
-        found = trace_leak(opened.traceable, SuspectTable(file.name, given.columns, given.counted))
-    tracing.keep(context, opened, found)
 
 
 # The demonstration asks all accounts how sensitive the values of its hospital are.
@@ -394,30 +364,28 @@ class Visitor:
     password: str
 
 
-def begin(settings: Settings) -> None:
-    """Write what happened before the store was opened; entries are in the order of time."""
-    write_past(settings.store, settings.clock())
-
-
 def furnish(site: Site) -> list[Visitor]:
     """Fill an empty store; gives the accounts."""
-    visitors = [_visitor(site, name, role) for name, role in NAMES.items()]
+    visitors = []
+    for name, role in NAMES.items():
+        visitor = Visitor(name, role, "-".join(secrets.token_hex(2) for _ in range(4)))
+        account: dict[str, Any] = {
+            "name": name,
+            "role": role,
+            "now": site.stamp(),
+            "password": site.hasher.hash(visitor.password),
+        }
+        site.ledger.record(
+            actor="demo",
+            event="web.account",
+            subject=f"account:{name}",
+            details={"act": Act.MADE.value, "role": role},
+            along=partial(accounts.add, **account),
+        )
+        visitors.append(visitor)
     for bring in STEPS:
         bring(site)
     return visitors
-
-
-def _visitor(site: Site, name: str, role: str) -> Visitor:
-    password = "-".join(secrets.token_hex(2) for _ in range(4))
-    hashed = site.hasher.hash(password)
-    site.ledger.record(
-        actor="demo",
-        event="web.account",
-        subject=f"account:{name}",
-        details={"act": Act.MADE.value, "role": role},
-        along=lambda connection: accounts.add(connection, name=name, role=role, now=site.stamp(), password=hashed),
-    )
-    return Visitor(name, role, password)
 
 
 STEPS: tuple[Callable[[Site], None], ...] = (bring_hospital, bring_study, bring_releases, bring_linkage, bring_gateway)

@@ -10,14 +10,15 @@ from typing import Any
 
 import click
 
-from discreet.anonymity import LOSSES, SEARCHES, Anonymised, Progress, anonymise, frontier, sweep
+from discreet import report
+from discreet.anonymity import LOSSES, SEARCHES, Progress, anonymise, frontier, sweep
 from discreet.cli.options import HIERARCHIES, PATH, listed, option, policy_option
 from discreet.cli.output import CommandResult, heading, output, paragraph, table
 from discreet.cli.verbs.attack import adversary
 from discreet.errors import UsageError
 from discreet.policy import Policy
 from discreet.risk import assess
-from discreet.sources import Table, read
+from discreet.sources import read
 from discreet.wording import brief_percent
 
 DRAWN = 20_000
@@ -99,7 +100,17 @@ def command(
     if target is not None:
         data.refuse_undeclared()
     with _progress_bar(data.name) as watch:
-        result = anonymise(data, watch=watch, **_keywords(options, policy))
+        keywords = {name: value for name, value in options.items() if value is not None}
+        for name in {"diversity", "closeness"} & keywords.keys():
+            try:
+                keywords[name] = json.loads(keywords[name])
+            except json.JSONDecodeError:
+                raise UsageError(f"--{name} is a number or JSON.", remedy=f"For example --{name} 3") from None
+        if "attack" in keywords:
+            keywords["attack"] = adversary(keywords["attack"])
+        if "population" in keywords:
+            keywords["population"] = listed(keywords["population"], policy)
+        result = anonymise(data, watch=watch, **keywords)
     written = None if target is None else result.write(target, overwrite=overwrite)
     notes = []
     if data.undeclared:
@@ -108,7 +119,38 @@ def command(
         )
     if target is not None:
         notes.append(f"Wrote {written:,} rows to {target.partition('?')[0]}, verified class by class.")
-    certificate = result.certificate
+    certificate, utility, remaining = result.certificate, result.utility(), result.records - result.suppressed
+    rows = [
+        (column, about["role"], about["treatment"], brief_percent(utility[column]) if column in utility else "")
+        for column, about in result.columns.items()
+    ]
+    words = [
+        heading(f"{data.name}: {remaining:,} of {result.records:,} people in {result.classes:,} classes"),
+        f"{result.loss_name} {result.loss:.6g}; {result.suppressed:,} people suppressed; {'; '.join(result.requirements)}.",
+        "",
+        table(["column", "role", "published", "detail retained"], rows, numeric=(3,)),
+    ]
+    if policy.unpublished:
+        words.append(f"Left out: {', '.join(policy.unpublished)}.")
+    if certificate is not None:
+        words += ["", paragraph(certificate.words())]
+
+    def page(**stamp: Any) -> str:
+        before = assess(data)
+        small = certificate is not None and certificate.nodes <= DRAWN
+        share = result.limits.suppressible / result.records
+        return report.anonymised_page(
+            result,
+            before=before,
+            after=result.assess(threshold=before.threshold) if remaining else None,
+            title=f"Anonymised: {data.name}",
+            source=data.name,
+            policy=data.policy,
+            frontier=frontier(data, suppression=share, loss=result.loss_name) if small else (),
+            lattice=sweep(result.recoding.classes, result.limits, loss=result.loss_name) if small else (),
+            **stamp,
+        )
+
     return CommandResult(
         lambda: {
             **result.to_dict(),
@@ -116,26 +158,11 @@ def command(
             "written": written,
             "target": target,
         },
-        _words(result, data),
-        page=lambda **stamp: _page(result, data, **stamp),
+        words,
+        page=page,
         notes=notes,
         exit_code=int(certificate is not None and not certificate.optimal and certificate.search != "ola"),
     )
-
-
-def _keywords(options: dict[str, Any], policy: Policy) -> dict[str, Any]:
-    """The options as `discreet.anonymise` takes them."""
-    keywords = {name: value for name, value in options.items() if value is not None}
-    for name in {"diversity", "closeness"} & keywords.keys():
-        try:
-            keywords[name] = json.loads(keywords[name])
-        except json.JSONDecodeError:
-            raise UsageError(f"--{name} is a number or JSON.", remedy=f"For example --{name} 3") from None
-    if "attack" in keywords:
-        keywords["attack"] = adversary(keywords["attack"])
-    if "population" in keywords:
-        keywords["population"] = listed(keywords["population"], policy)
-    return keywords
 
 
 @contextmanager
@@ -174,42 +201,3 @@ def closed(progress: Progress) -> float:
     0.5
     """
     return 0.0 if progress.best in (0, float("inf")) else min(1.0, progress.bound / progress.best)
-
-
-def _words(result: Anonymised, data: Table) -> Iterator[str]:
-    remaining = result.records - result.suppressed
-    yield heading(f"{data.name}: {remaining:,} of {result.records:,} people in {result.classes:,} classes")
-    yield (
-        f"{result.loss_name} {result.loss:.6g}; {result.suppressed:,} people suppressed; {'; '.join(result.requirements)}."
-    )
-    yield ""
-    utility = result.utility()
-    rows = [
-        (column, about["role"], about["treatment"], brief_percent(utility[column]) if column in utility else "")
-        for column, about in result.columns.items()
-    ]
-    yield table(["column", "role", "published", "detail retained"], rows, numeric=(3,))
-    if data.policy and data.policy.unpublished:
-        yield f"Left out: {', '.join(data.policy.unpublished)}."
-    if result.certificate is not None:
-        yield ""
-        yield paragraph(result.certificate.words())
-
-
-def _page(result: Anonymised, data: Table, **stamp: Any) -> str:
-    from discreet.report import anonymised_page
-
-    before = assess(data)
-    small = result.certificate is not None and result.certificate.nodes <= DRAWN
-    share = result.limits.suppressible / result.records
-    return anonymised_page(
-        result,
-        before=before,
-        after=result.assess(threshold=before.threshold) if result.records > result.suppressed else None,
-        title=f"Anonymised: {data.name}",
-        source=data.name,
-        policy=data.policy,
-        frontier=frontier(data, suppression=share, loss=result.loss_name) if small else (),
-        lattice=sweep(result.recoding.classes, result.limits, loss=result.loss_name) if small else (),
-        **stamp,
-    )

@@ -1,20 +1,20 @@
-"""`discreet assess` and `discreet profile`: what a table risks, and what is in it."""
+"""`discreet assess`, `profile` and `policy`: what a table risks, what is in it, what its columns are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 import discreet
-from discreet.cli.options import listed, number_of_people, option, policy_option, repeated_notes
-from discreet.cli.output import CommandResult, finding_lines, heading, output, table, working
+from discreet import report
+from discreet.cli.options import draft_option, listed, number_of_people, option, policy_option, repeated_notes
+from discreet.cli.output import CommandResult, finding_lines, hand_over, heading, output, print_json, table, working
 from discreet.wording import brief_percent
 
 if TYPE_CHECKING:
-    from discreet import Assessment, Policy, Profile, Table
-    from discreet.risk import ColumnProfile
+    from discreet import Table
 
 PROFILED = 500_000
 """Larger tables are reported without a profile of every column; `discreet profile` makes it."""
@@ -42,7 +42,11 @@ def assess(source: str, policy_file: str, population: str | None, threshold: flo
     policy = discreet.Policy.load(policy_file)
     data = discreet.read(source, policy=policy)
     with working(f"Counting people who look alike in {data.name}"):
-        assessment = discreet.assess(data, population=_population(population, policy), threshold=threshold)
+        people: Table | int | None = None
+        if population is not None:
+            number = number_of_people(population)
+            people = listed(population, policy) if number is None else number
+        assessment = discreet.assess(data, population=people, threshold=threshold)
     notes = repeated_notes(data)
     if data.undeclared:
         names, more = data.undeclared[:5], len(data.undeclared) - 5
@@ -51,40 +55,27 @@ def assess(source: str, policy_file: str, population: str | None, threshold: flo
         notes.insert(0, f"Note: {have.format(columns)} no role in the policy and did not count as quasi-identifiers.")
 
     def page(**stamp: Any) -> str:
-        from discreet.report import assessment_page
-
         profiled = discreet.profile(data, largest=3) if assessment.records <= PROFILED else None
-        title = f"Risk of {data.name}"
-        return assessment_page(assessment, title=title, source=data.name, policy=data.policy, profile=profiled, **stamp)
+        about: dict[str, Any] = {"title": f"Risk of {data.name}", "source": data.name, "policy": data.policy}
+        return report.assessment_page(assessment, profile=profiled, **about, **stamp)
 
-    return CommandResult(
-        assessment.to_dict,
-        _assessment_words(assessment, data),
-        page=page,
-        notes=notes,
-        exit_code=int(assessment.exceeded),
-    )
-
-
-def _population(given: str | None, policy: Policy) -> Table | int | None:
-    if given is None:
-        return None
-    number = number_of_people(given)
-    return listed(given, policy) if number is None else number
-
-
-def _assessment_words(assessment: Assessment, data: Table) -> Iterator[str]:
-    from discreet.report import findings
-
-    yield heading(f"Risk of {data.name}: {assessment.records:,} people by {', '.join(assessment.columns)}")
-    yield from finding_lines(findings(assessment, source=data.name))
-    yield ""
     rows = [
         (f"{band.label}", f"{band.classes:,}", f"{band.records:,}", brief_percent(band.records / assessment.records))
         for band in assessment.bands
         if band.records
     ]
-    yield table(["people who look alike", "classes", "people", "share"], rows, numeric=(0, 1, 2, 3))
+    return CommandResult(
+        assessment.to_dict,
+        [
+            heading(f"Risk of {data.name}: {assessment.records:,} people by {', '.join(assessment.columns)}"),
+            finding_lines(lambda: report.findings(assessment, source=data.name)),
+            "",
+            table(["people who look alike", "classes", "people", "share"], rows, numeric=(0, 1, 2, 3)),
+        ],
+        page=page,
+        notes=notes,
+        exit_code=int(assessment.exceeded),
+    )
 
 
 @click.command(name="profile", short_help="Describe a table's columns and what they may be.")
@@ -105,29 +96,96 @@ def profile(source: str, policy_file: str | None, largest: int) -> CommandResult
     data = discreet.read(source, policy=discreet.Policy.load(policy_file) if policy_file else None)
     with working(f"Examining {len(data.columns)} columns of {data.name}"):
         profiled = discreet.profile(data, largest=largest)
-    step = f"discreet policy init {source} --out policy.toml"
-    return CommandResult(profiled.to_dict, _profile_words(profiled), next_step=step)
-
-
-def _profile_words(profiled: Profile) -> Iterator[str]:
-    from discreet.report import profile_findings
-
-    yield heading(f"{profiled.source}: {profiled.records:,} people, {len(profiled.columns)} columns")
-    yield ""
+    rows = []
+    for column in profiled.columns:
+        common = max(column.distribution, key=lambda share: share.records, default=None)
+        numbers = f"{column.distinct:,}", f"{column.missing:,}", brief_percent(column.share_unique)
+        commonest = "" if common is None else f"{common.label} ({common.records:,})"
+        rows.append((column.name, column.looks, *numbers, column.role, column.reason, commonest))
     headers = ["column", "type", "distinct", "missing", "unique", "may be", "because", "commonest"]
-    yield table(headers, [_column_row(column) for column in profiled.columns], numeric=(2, 3, 4))
-    yield from finding_lines(profile_findings(profiled))
+    return CommandResult(
+        profiled.to_dict,
+        [
+            heading(f"{profiled.source}: {profiled.records:,} people, {len(profiled.columns)} columns"),
+            "",
+            table(headers, rows, numeric=(2, 3, 4)),
+            finding_lines(lambda: report.profile_findings(profiled)),
+        ],
+        next_step=f"discreet policy init {source} --out policy.toml",
+    )
 
 
-def _column_row(column: ColumnProfile) -> list[str]:
-    common = max(column.distribution, key=lambda share: share.records, default=None)
-    return [
-        column.name,
-        column.looks,
-        f"{column.distinct:,}",
-        f"{column.missing:,}",
-        brief_percent(column.share_unique),
-        column.role,
-        column.reason,
-        "" if common is None else f"{common.label} ({common.records:,})",
+@click.group(name="policy", short_help="Draft, check and describe policy files.")
+def policy() -> None:
+    """Draft, check and describe policy files.
+
+    \b
+    Examples:
+      discreet policy init people.csv --out policy.toml
+      discreet policy check policy.toml --data people.csv
+      discreet policy schema > policy.schema.json
+    """
+
+
+@policy.command(name="init")
+@click.argument("source", metavar="DATA")
+@draft_option()
+@option("--json", "as_json", is_flag=True, help="Print the guesses as JSON.")
+def init(source: str, out: Path | None, as_json: bool) -> None:
+    """Draft a policy for DATA with guessed roles, for a person to confirm."""
+    data = discreet.read(source)
+    with working(f"Examining {data.name}"):
+        profiled = discreet.profile(data, largest=1)
+    if as_json:
+        print_json({"columns": [column.to_dict() for column in profiled.columns]})
+        return
+    from discreet.policy import write_draft
+
+    step = f"Read it, correct the roles, then: discreet policy check {out} --data {source}"
+    hand_over(write_draft(profiled.drafts()), out, next_step=step)
+
+
+@policy.command(name="check")
+@click.argument("file", metavar="POLICY")
+@option("--data", "source", metavar="DATA", help="Also check that the data fit: columns, counts, hierarchies.")
+@output("Print the result as JSON.")
+def check(file: str, source: str | None) -> CommandResult:
+    """Check a policy file, its hierarchies, and with --data that the data fit it."""
+    checked = discreet.Policy.load(file)
+    heights = {name: (role, checked.rule(name).height) for name, role in checked.roles.items()}
+    words = [
+        f"{file} is a valid policy.",
+        table(
+            ["column", "role", "levels"], [(name, role, str(h)) for name, (role, h) in heights.items()], numeric=(2,)
+        ),
     ]
+    fits, notes = None, []
+    if source:
+        data = discreet.read(source, policy=checked)
+        data.require(list(checked.roles))
+        for _ in data.each([*checked.quasi, *checked.sensitive]):
+            pass  # counting is the check: what does not fit is refused
+        data.refuse_several_rows_a_person()
+        fits = {"records": data.records, "undeclared": list(data.undeclared)}
+        words.append(f"{data.name} fits it: {data.records:,} people.")
+        if data.undeclared:
+            notes.append(
+                f"Note: the policy gives no role to {', '.join(data.undeclared)}. Nothing is published before it does; "
+                'role = "drop" leaves a column out.'
+            )
+    if not checked.quasi:
+        notes.append('Note: no column has the role "quasi", so no risk can be measured.')
+    columns = {name: {"role": role, "levels": height} for name, (role, height) in heights.items()}
+    return CommandResult(
+        lambda: {"valid": True, "digest": checked.digest, "columns": columns, "data": fits}, words, notes=notes
+    )
+
+
+@policy.command(name="schema")
+@option("--json", "as_json", is_flag=True, help="Accepted for symmetry: the schema is JSON.")
+def schema(as_json: bool) -> None:
+    """Print the JSON Schema of the policy file."""
+    del as_json
+    from discreet.policy import json_schema
+
+    print_json(json_schema())

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 import discreet
+from discreet import report
 from discreet.cli.main import Verbs
 from discreet.cli.options import (
     FILE,
     PATH,
-    added,
     draft_option,
     listed,
     number_of_people,
     option,
+    options,
     policy_option,
     repeated_notes,
 )
@@ -38,10 +39,8 @@ from discreet.cli.output import (
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
-    from discreet import Attack, Policy, Table
-    from discreet.attacker import Attacked, Thresholds
-
-Function = TypeVar("Function", bound=Callable[..., Any])
+    from discreet import Attack
+    from discreet.attacker import Attacked
 
 DRAFT = """\
 # What a planning adversary gains, pays and risks. All amounts are in one currency.
@@ -90,31 +89,25 @@ def command() -> None:
     """
 
 
-def adversary_options(function: Function) -> Function:
-    """The options of every command about an adversary."""
-    options = (
-        option(
-            "--attack",
-            "attack_file",
-            type=PATH,
-            metavar="FILE",
-            help="The adversary's gain, costs and risks (TOML) [a published case study].",
-        ),
-        option(
-            "--set",
-            "changes",
-            multiple=True,
-            metavar="NAME=NUMBER",
-            help="Change one parameter, such as penalty=20000; can be repeated.",
-        ),
-    )
-    return added(options, function)
-
-
-def external_option(function: Function) -> Function:
-    """The list of named people."""
-    words = "The list of named people the adversary can buy [the people in DATA]."
-    return option("--external", metavar="POP", help=words)(function)
+adversary_options = options(
+    option(
+        "--attack",
+        "attack_file",
+        type=PATH,
+        metavar="FILE",
+        help="The adversary's gain, costs and risks (TOML) [a published case study].",
+    ),
+    option(
+        "--set",
+        "changes",
+        multiple=True,
+        metavar="NAME=NUMBER",
+        help="Change one parameter, such as penalty=20000; can be repeated.",
+    ),
+)
+external_option = option(
+    "--external", metavar="POP", help="The list of named people the adversary can buy [the people in DATA]."
+)
 
 
 def adversary(file: Path | None, changes: Sequence[str] = ()) -> Attack:
@@ -206,70 +199,34 @@ def attack_table(
     policy = discreet.Policy.load(policy_file)
     data = discreet.read(source, policy=policy)
     with working(f"Planning the attack on {data.name}"):
-        assessment = discreet.assess(
-            data,
-            population=_counted_people(population, policy),
-            threshold=threshold,
-            attack=attack,
-            external=_counted_people(external, policy),
-            loss=_loss(loss),
-        )
+        tables: dict[str, Any] = {}
+        for name, given in (("population", population), ("external", external)):
+            if given is not None and number_of_people(given) is not None:
+                raise UsageError(
+                    "A number of people does not say how frequent each class is.",
+                    remedy="Give a table: a CSV or Parquet file, or a PostgreSQL URL.",
+                )
+            tables[name] = None if given is None else listed(given, policy)
+        try:
+            cost: float | str = float(loss)
+        except ValueError:
+            cost = loss
+        assessment = discreet.assess(data, threshold=threshold, attack=attack, loss=cost, **tables)
     attacked = cast("Attacked", assessment.attack)
     exceeded = attacked.exceeds(assessment.threshold, assessment.allowed_at_risk)
     notes = repeated_notes(data)
     if classes is not None:
-        write_text(classes, _class_risks(attacked))
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        for number, (values, risks) in enumerate(attacked.by_class()):
+            if number == 0:
+                writer.writerow([*attacked.sample.names, *risks])
+            writer.writerow([*values, *risks.values()])
+        write_text(classes, text.getvalue())
         notes.append(f"Risk per class: {classes}. It contains people's values: protect it like the data.")
-
-    def figures() -> dict[str, Any]:
-        return {
-            "records": assessment.records,
-            "classes": assessment.classes,
-            "columns": list(assessment.columns),
-            "threshold": assessment.threshold,
-            **attacked.to_dict(assessment.threshold),
-            "limit": {"at_risk": assessment.allowed_at_risk, "exceeded": exceeded},
-        }
-
-    def page(**stamp: Any) -> str:
-        from discreet.report import attack_page
-
-        about: dict[str, Any] = {"title": f"What an adversary would do to {data.name}", "source": data.name}
-        about |= {"threshold": assessment.threshold, "exceeded": exceeded, "policy": data.policy}
-        return attack_page(attacked, **about, **stamp)
-
-    return CommandResult(
-        figures,
-        _attack_words(attacked, data, assessment.threshold),
-        page=page,
-        notes=notes,
-        exit_code=int(exceeded),
-    )
-
-
-def _counted_people(given: str | None, policy: Policy) -> Table | None:
-    if given is not None and number_of_people(given) is not None:
-        raise UsageError(
-            "A number of people does not say how frequent each class is.",
-            remedy="Give a table: a CSV or Parquet file, or a PostgreSQL URL.",
-        )
-    return None if given is None else listed(given, policy)
-
-
-def _loss(given: str) -> float | str:
-    try:
-        return float(given)
-    except ValueError:
-        return given
-
-
-def _attack_words(attacked: Attacked, data: Table, threshold: float) -> Iterator[str]:
-    from discreet.report import attack_findings
-
+    about: dict[str, Any] = {"source": data.name, "threshold": assessment.threshold}
+    title = f"What an adversary would do to {data.name}"
     people, names = int(attacked.people.sum()), ", ".join(attacked.sample.names)
-    yield heading(f"Attack on {data.name}: {people:,} people by {names}")
-    yield from finding_lines(attack_findings(attacked, source=data.name, threshold=threshold))
-    yield ""
     rows = [
         (words, *(f"{getattr(outcome, name):,.{digits}f}" for outcome in (attacked.known, attacked.unknown)))
         for words, name, digits in (
@@ -281,18 +238,27 @@ def _attack_words(attacked: Attacked, data: Table, threshold: float) -> Iterator
             ("loss to you (expected)", "expected_loss", 1),
         )
     ]
-    yield table(["people", "group sizes known", "group sizes unknown"], rows, numeric=(1, 2))
-
-
-def _class_risks(attacked: Attacked) -> str:
-    """The risk of every class, as CSV."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    for number, (values, risks) in enumerate(attacked.by_class()):
-        if number == 0:
-            writer.writerow([*attacked.sample.names, *risks])
-        writer.writerow([*values, *risks.values()])
-    return text.getvalue()
+    return CommandResult(
+        lambda: {
+            "records": assessment.records,
+            "classes": assessment.classes,
+            "columns": list(assessment.columns),
+            "threshold": assessment.threshold,
+            **attacked.to_dict(assessment.threshold),
+            "limit": {"at_risk": assessment.allowed_at_risk, "exceeded": exceeded},
+        },
+        [
+            heading(f"Attack on {data.name}: {people:,} people by {names}"),
+            finding_lines(lambda: report.attack_findings(attacked, **about)),
+            "",
+            table(["people", "group sizes known", "group sizes unknown"], rows, numeric=(1, 2)),
+        ],
+        page=lambda **stamp: report.attack_page(
+            attacked, title=title, exceeded=exceeded, policy=data.policy, **about, **stamp
+        ),
+        notes=notes,
+        exit_code=int(exceeded),
+    )
 
 
 @click.command(name="thresholds", short_help="Show the group sizes at which decisions change.")
@@ -309,30 +275,24 @@ def thresholds(attack_file: Path | None, changes: tuple[str, ...]) -> CommandRes
       discreet attack thresholds --set penalty=20000 --set max_penalties=1
     """
     attack = adversary(attack_file, changes)
-    limits = attack.thresholds()
-    return CommandResult(
-        lambda: {**asdict(limits), "parameters": asdict(attack)},
-        [_buying(limits, attack.horizon.farthest), _trying(limits, attack.horizon.farthest)],
-    )
-
-
-def _buying(limits: Thresholds, farthest: int) -> str:
+    limits, farthest = attack.thresholds(), attack.horizon.farthest
+    buys, tries = "The adversary buys the list for groups of", "With the list in hand, the adversary would try"
     if limits.no_access is None:
-        return f"The adversary buys the list for groups of at least {farthest:,} people who look alike; larger ones were not examined."
-    if limits.no_access == 1:
-        return "The adversary does not buy the list for anybody."
-    return f"The adversary buys the list for groups of up to {limits.no_access - 1:,} people who look alike, not for larger ones."
-
-
-def _trying(limits: Thresholds, farthest: int) -> str:
+        buying = f"{buys} at least {farthest:,} people who look alike; larger ones were not examined."
+    elif limits.no_access == 1:
+        buying = "The adversary does not buy the list for anybody."
+    else:
+        buying = f"{buys} up to {limits.no_access - 1:,} people who look alike, not for larger ones."
     if limits.no_exploit == 1:
-        return "With the list in hand, the adversary would try nobody."
-    if limits.stops_early is None:
-        return f"With the list in hand, the adversary would try every candidate in groups of at least {farthest:,}."
-    parts = [f"every candidate in groups of up to {limits.stops_early - 1:,}"] if limits.stops_early > 1 else []
-    if limits.no_exploit != limits.stops_early:
-        last = f"at least {farthest:,}" if limits.no_exploit is None else f"{limits.no_exploit - 1:,}"
-        parts.append(f"some of them in groups of {limits.stops_early:,} to {last}")
-    if limits.no_exploit is not None:
-        parts.append("and nobody in larger ones")
-    return f"With the list in hand, the adversary would try {', '.join(parts)}."
+        trying = f"{tries} nobody."
+    elif limits.stops_early is None:
+        trying = f"{tries} every candidate in groups of at least {farthest:,}."
+    else:
+        parts = [f"every candidate in groups of up to {limits.stops_early - 1:,}"] if limits.stops_early > 1 else []
+        if limits.no_exploit != limits.stops_early:
+            last = f"at least {farthest:,}" if limits.no_exploit is None else f"{limits.no_exploit - 1:,}"
+            parts.append(f"some of them in groups of {limits.stops_early:,} to {last}")
+        if limits.no_exploit is not None:
+            parts.append("and nobody in larger ones")
+        trying = f"{tries} {', '.join(parts)}."
+    return CommandResult(lambda: {**asdict(limits), "parameters": asdict(attack)}, [buying, trying])

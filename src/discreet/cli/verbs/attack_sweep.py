@@ -12,6 +12,7 @@ from typing import Any
 import click
 import numpy as np
 
+from discreet import report
 from discreet.attacker import Attack
 from discreet.cli.options import listed, option, policy_option, seed_option
 from discreet.cli.output import CommandResult, bullet, finding_lines, heading, output, paragraph, say, table, working
@@ -42,31 +43,6 @@ SHARE = 0.005
 """The share of a generated state that the data contain."""
 
 
-@dataclass(frozen=True)
-class ParameterRange:
-    """Evenly spaced values of one parameter."""
-
-    name: str
-    values: tuple[float, ...]
-
-    @classmethod
-    def of(cls, text: str) -> ParameterRange:
-        """From NAME=FROM:TO:STEPS."""
-        example = "For example penalty=1000:50000:50."
-        name, _, rest = text.partition("=")
-        parts = rest.split(":")
-        if name not in {field.name for field in fields(Attack)} or len(parts) != 3:
-            raise UsageError("--vary takes a parameter and a range: NAME=FROM:TO:STEPS.", remedy=example)
-        low, high, steps = (parameter_value(part, name) for part in parts)
-        if isinstance(low, str) or isinstance(high, str) or not (math.isfinite(low) and math.isfinite(high)):
-            raise UsageError("FROM and TO are finite numbers.", remedy=example)
-        if not isinstance(steps, int) or not 1 <= steps <= MOST_STEPS:
-            raise UsageError(f"STEPS is a whole number from 1 to {MOST_STEPS:,}.", remedy=example)
-        spaced = np.linspace(low, high, steps)
-        whole = name == "max_penalties"
-        return cls(name, tuple(sorted({int(value) for value in spaced}) if whole else spaced.tolist()))
-
-
 @click.command(name="sweep", short_help="Vary one parameter and see how decisions change.")
 @click.argument("source", metavar="[DATA]", required=False)
 @option(
@@ -94,51 +70,51 @@ def sweep(
       discreet attack sweep --vary penalty=1000:50000:50
       discreet attack sweep people.csv --policy policy.toml --external voters.parquet --vary access_cost=0:2000:21
     """
-    attack, varied = adversary(attack_file, changes), ParameterRange.of(vary)
+    attack = adversary(attack_file, changes)
+    example = "For example penalty=1000:50000:50."
+    varied, _, limits = vary.partition("=")
+    parts = limits.split(":")
+    if varied not in {field.name for field in fields(Attack)} or len(parts) != 3:
+        raise UsageError("--vary takes a parameter and a range: NAME=FROM:TO:STEPS.", remedy=example)
+    low, high, number = (parameter_value(part, varied) for part in parts)
+    if isinstance(low, str) or isinstance(high, str) or not (math.isfinite(low) and math.isfinite(high)):
+        raise UsageError("FROM and TO are finite numbers.", remedy=example)
+    if not isinstance(number, int) or not 1 <= number <= MOST_STEPS:
+        raise UsageError(f"STEPS is a whole number from 1 to {MOST_STEPS:,}.", remedy=example)
+    values: list[float] = np.linspace(low, high, number).tolist()
+    if varied == "max_penalties":
+        values = sorted({int(value) for value in values})
     if source is None and (policy_file is not None or external is not None):
         raise UsageError("--policy and --external are about DATA.", remedy="Name the table to be attacked as well.")
-    target = None if source is None else _counted(source, policy_file, external)
+    target = None
+    if source is not None:
+        if policy_file is None:
+            raise UsageError("DATA needs a policy.", remedy="Give --policy FILE; discreet policy init DATA drafts one.")
+        policy = Policy.load(policy_file)
+        data = read(source, policy=policy)
+        with working(f"Counting people who look alike in {data.name}"):
+            sample = data.classes()
+            target = sample, sample if external is None else listed(external, policy).classes(sample.names)
     steps = []
-    for value in varied.values:
-        changed: dict[str, Any] = {varied.name: value}
-        steps.append(_step(replace(attack, **changed), varied.name, value, target))
-    return CommandResult(
-        lambda: {"vary": varied.name, "parameters": asdict(attack), "steps": steps}, _sweep_words(steps)
-    )
-
-
-def _counted(source: str, policy_file: str | None, external: str | None) -> tuple[Classes, Classes]:
-    """The classes of the attacked table and of the adversary's list."""
-    if policy_file is None:
-        raise UsageError("DATA needs a policy.", remedy="Give --policy FILE; discreet policy init DATA drafts one.")
-    policy = Policy.load(policy_file)
-    data = read(source, policy=policy)
-    with working(f"Counting people who look alike in {data.name}"):
-        sample = data.classes()
-        return sample, sample if external is None else listed(external, policy).classes(sample.names)
-
-
-def _step(attack: Attack, name: str, value: float, target: tuple[Classes, Classes] | None) -> dict[str, Any]:
-    step: dict[str, Any] = {name: value, **asdict(attack.thresholds())}
-    if target is not None:
-        attacked = attack.on(*target)
-        step |= {
-            "attacked_known": attacked.known.attacked,
-            "reidentified_known": attacked.known.reidentified,
-            "attacked_unknown": attacked.unknown.attacked,
-            "reidentified_unknown": attacked.unknown.reidentified,
-        }
-    return step
-
-
-def _sweep_words(steps: list[dict[str, Any]]) -> Iterator[str]:
+    for value in values:
+        changed: dict[str, Any] = {varied: value}
+        stepped = replace(attack, **changed)
+        step = {**changed, **asdict(stepped.thresholds())}
+        if target is not None:
+            attacked = stepped.on(*target)
+            for knowledge, outcome in (("known", attacked.known), ("unknown", attacked.unknown)):
+                step |= {f"attacked_{knowledge}": outcome.attacked, f"reidentified_{knowledge}": outcome.reidentified}
+        steps.append(step)
     names = list(steps[0])
     cells = [["beyond" if cell is None else f"{cell:,.6g}" for cell in step.values()] for step in steps]
-    yield table([HEADINGS.get(name, name) for name in names], cells, numeric=range(len(names)))
-    yield ""
-    yield "Thresholds are numbers of people who look alike; beyond: not in any group that was examined."
-    if len(names) > 4:
-        yield "Sizes unknown: the adversary buys the list before knowing how many people look like the target."
+    words = [
+        table([HEADINGS.get(name, name) for name in names], cells, numeric=range(len(names))),
+        "",
+        "Thresholds are numbers of people who look alike; beyond: not in any group that was examined.",
+    ]
+    if target is not None:
+        words.append("Sizes unknown: the adversary buys the list before knowing how many people look like the target.")
+    return CommandResult(lambda: {"vary": varied, "parameters": asdict(attack), "steps": steps}, words)
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,49 +149,43 @@ def case_study(data: str | None, policy_file: str | None, people: int, seed: int
     The registry of --data is synthetic: half of its people look like those in the data, half only have the same values
     column by column. Without data, a state is generated, and the data are a sample of its people.
     """
-    with working("Generating a registry and planning the attacks"):
-        subjects = _subjects(data, policy_file, people, seed)
-        study = CaseStudy.of(subjects.sample, subjects.registry)
-
-    def figures() -> dict[str, Any]:
-        return {"source": subjects.name, **study.to_dict(), "not_reproduced": unreproduced.to_dict()}
-
-    def page(**stamp: Any) -> str:
-        from discreet.report import case_study_page
-
-        return case_study_page(study, source=subjects.name, registry=subjects.origin, policy=subjects.policy, **stamp)
-
-    return CommandResult(figures, _study_words(study, subjects), page=page)
-
-
-def _subjects(data: str | None, policy_file: str | None, people: int, seed: int) -> StudyPeople:
     if (data is None) != (policy_file is None):
         raise UsageError(
             "--data and --policy belong together.", remedy="Give both; discreet policy init drafts a policy."
         )
-    if data is not None and policy_file is not None:
-        return _given(data, Policy.load(policy_file), people, seed)
-    if (NEARBY / "adult.csv").exists():
-        say("Note: without --data, the people are those of UCI Adult, found beside this folder.")
-        # Quasi-identifiers with their hierarchies; other columns have no role.
-        with (NEARBY / "adult.csv").open(encoding="utf-8", newline="") as file:
-            names = next(csv.reader(file, delimiter=";"))
-        hierarchies = {name: str(NEARBY / f"adult_hierarchy_{name}.csv") for name in ADULT_QUASI}
-        columns: dict[str, Any] = {name: {"role": "quasi", "hierarchy": file} for name, file in hierarchies.items()}
-        others = {name: {"role": "other"} for name in names if name not in ADULT_QUASI}
-        adult_policy = Policy.from_dict({"data": {"delimiter": ";"}, "columns": {**columns, **others}})
-        return _given(str(NEARBY / "adult.csv"), adult_policy, people, seed, name="UCI Adult")
-    say("Note: without --data, the people are generated.")
-    from discreet.people import State, counted, generate
+    with working("Generating a registry and planning the attacks"):
+        if data is not None and policy_file is not None:
+            subjects = _given(data, Policy.load(policy_file), people, seed)
+        elif (NEARBY / "adult.csv").exists():
+            say("Note: without --data, the people are those of UCI Adult, found beside this folder.")
+            # Quasi-identifiers with their hierarchies; other columns have no role.
+            with (NEARBY / "adult.csv").open(encoding="utf-8", newline="") as file:
+                names = next(csv.reader(file, delimiter=";"))
+            hierarchies = {name: str(NEARBY / f"adult_hierarchy_{name}.csv") for name in ADULT_QUASI}
+            columns: dict[str, Any] = {name: {"role": "quasi", "hierarchy": path} for name, path in hierarchies.items()}
+            columns |= {name: {"role": "other"} for name in names if name not in ADULT_QUASI}
+            adult_policy = Policy.from_dict({"data": {"delimiter": ";"}, "columns": columns})
+            subjects = _given(str(NEARBY / "adult.csv"), adult_policy, people, seed, name="UCI Adult")
+        else:
+            say("Note: without --data, the people are generated.")
+            from discreet.people import State, counted, generate
 
-    state = generate(State.of(people), seed=seed, columns=COLUMNS)
-    sample = state.sample(max(1, round(SHARE * people)), seed=seed)
-    registry = counted(state)
-    origin = (
-        f"The registry is a generated state of {people:,} people (seed {seed}) in {len(registry):,} classes; the data are "
-        f"{len(sample):,} of the same people."
+            state = generate(State.of(people), seed=seed, columns=COLUMNS)
+            sample = state.sample(max(1, round(SHARE * people)), seed=seed)
+            registry = counted(state)
+            origin = (
+                f"The registry is a generated state of {people:,} people (seed {seed}) in {len(registry):,} classes; the "
+                f"data are {len(sample):,} of the same people."
+            )
+            subjects = StudyPeople("generated people", counted(sample), registry, origin)
+        study = CaseStudy.of(subjects.sample, subjects.registry)
+    return CommandResult(
+        lambda: {"source": subjects.name, **study.to_dict(), "not_reproduced": unreproduced.to_dict()},
+        _study_words(study, subjects),
+        page=lambda **stamp: report.case_study_page(
+            study, source=subjects.name, registry=subjects.origin, policy=subjects.policy, **stamp
+        ),
     )
-    return StudyPeople("generated people", counted(sample), registry, origin)
 
 
 def _given(data: str, policy: Policy, people: int, seed: int, *, name: str | None = None) -> StudyPeople:
@@ -235,13 +205,12 @@ def _given(data: str, policy: Policy, people: int, seed: int, *, name: str | Non
 def _study_words(study: CaseStudy, subjects: StudyPeople) -> Iterator[str]:
     from discreet.reference.charts import OWN
     from discreet.reference.report import TITLE, discount_words, pair_words, sunk_words
-    from discreet.report import case_study_findings
 
     size = f"{study.people:,} people against {subjects.registry.records:,} in the registry"
     yield heading(f"Case study on {subjects.name}: {size}")
     yield paragraph(OWN)
     yield ""
-    yield from finding_lines(case_study_findings(study))
+    yield from finding_lines(lambda: report.case_study_findings(study))
     yield ""
     yield heading(TITLE)
     for words in (sunk_words(), pair_words(unreproduced.pairs()), discount_words(unreproduced.discounts())):

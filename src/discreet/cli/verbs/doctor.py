@@ -9,10 +9,10 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import click
 
@@ -51,10 +51,6 @@ class DoctorCheck:
     found: str
     remedy: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
-        return asdict(self)
-
 
 SIGNS = {"ok": ("ok", "green"), "missing": ("missing", "yellow"), "broken": ("BROKEN", "red")}
 
@@ -73,45 +69,64 @@ def command(store: str | None) -> CommandResult:
     """
     checks = examine(store)
     broken = any(check.state == "broken" for check in checks)
-    return CommandResult(
-        lambda: {"sound": not broken, "checks": [check.to_dict() for check in checks]},
-        _check_words(checks),
-        exit_code=int(broken),
-    )
-
-
-def _check_words(checks: list[DoctorCheck]) -> Iterator[str]:
-    widest = max(len(check.about) for check in checks)
+    widest, words = max(len(check.about) for check in checks), []
     for check in checks:
         sign, colour = SIGNS[check.state]
-        yield f"{click.style(sign.ljust(8), fg=colour)}{check.about.ljust(widest)}  {plain(check.found)}"
+        words.append(f"{click.style(sign.ljust(8), fg=colour)}{check.about.ljust(widest)}  {plain(check.found)}")
         if check.remedy and check.state != "ok":
-            yield click.style(f"{'':8}{'':{widest}}  → {plain(check.remedy)}", dim=True)
+            words.append(click.style(f"{'':8}{'':{widest}}  → {plain(check.remedy)}", dim=True))
+    return CommandResult(
+        lambda: {"sound": not broken, "checks": [asdict(check) for check in checks]}, words, exit_code=int(broken)
+    )
 
 
 def examine(store: str | None = None) -> list[DoctorCheck]:
     """Check everything; a fault in one part does not hide the others."""
-    return [_python(), *_packages(), _java(), *_folders(), _store(store)]
-
-
-def _python() -> DoctorCheck:
     said = f"Discreet {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
     if sys.version_info < (3, 11):  # noqa: UP036 - an installation can be forced
-        return DoctorCheck("Python", "broken", said, "Install Python 3.11 or newer.")
-    return DoctorCheck("Python", "ok", said)
-
-
-def _packages() -> Iterator[DoctorCheck]:
+        checks = [DoctorCheck("Python", "broken", said, "Install Python 3.11 or newer.")]
+    else:
+        checks = [DoctorCheck("Python", "ok", said)]
     try:
         needed = requirements(importlib.metadata.requires("discreet") or [])
     except importlib.metadata.PackageNotFoundError:
-        yield DoctorCheck(
-            "core", "broken", "Discreet runs from a folder and is not installed", "pip install FOLDER_OR_WHEEL"
-        )
-        return
-    yield _extra("core", needed.get("", []), "everything", "broken", "Install Discreet again: pip install WHEEL")
-    for extra, purpose in PURPOSES.items():
-        yield _extra(extra, needed.get(extra, []), purpose, "missing", f"pip install 'discreet[{extra}]'")
+        folder = "Discreet runs from a folder and is not installed"
+        checks.append(DoctorCheck("core", "broken", folder, "pip install FOLDER_OR_WHEEL"))
+    else:
+        again = "Install Discreet again: pip install WHEEL"
+        checks.append(_extra("core", needed.get("", []), "everything", "broken", again))
+        for extra, purpose in PURPOSES.items():
+            checks.append(_extra(extra, needed.get(extra, []), purpose, "missing", f"pip install 'discreet[{extra}]'"))
+    java = shutil.which("java") or (f"{home}/bin/java" if (home := os.environ.get("JAVA_HOME")) else "")
+    if java and Path(java).exists():
+        checks.append(DoctorCheck("Java", "ok", "found"))
+    else:
+        install = "Install a Java runtime, 17 or newer, or set JAVA_HOME."
+        checks.append(DoctorCheck("Java", "missing", "not found (for Spark)", install))
+    place = Path(tempfile.gettempdir())
+    free = shutil.disk_usage(place).free
+    space = f"{free / (1 << 30):.1f} GiB free"
+    about = "temporary folder"
+    if not os.access(place, os.W_OK):
+        checks.append(DoctorCheck(about, "broken", "cannot be written to", "Set TMPDIR to a folder that can."))
+    elif free < SPACE:
+        small = f"only {space} (large tables need more)"
+        checks.append(DoctorCheck(about, "missing", small, "Set TMPDIR to a larger disk."))
+    else:
+        checks.append(DoctorCheck(about, "ok", space))
+    # The store as commands would find it. Looking makes none.
+    try:
+        from discreet.store import Store
+
+        kind, version = Store.format_at(store)
+    except MissingExtra as error:
+        checks.append(DoctorCheck("store", "missing", error.problem, error.remedy))
+    except DiscreetError as error:
+        checks.append(DoctorCheck("store", "broken", error.problem, error.remedy))
+    else:
+        none = "none yet; the first command that needs one makes it"
+        checks.append(DoctorCheck("store", "ok", f"{kind}, {none if version is None else f'format {version}'}"))
+    return checks
 
 
 def requirements(lines: list[str]) -> dict[str, list[tuple[str, str]]]:
@@ -126,33 +141,30 @@ def requirements(lines: list[str]) -> dict[str, list[tuple[str, str]]]:
     others: dict[str, list[str]] = {}
     for line in lines:
         parts = _REQUIREMENT.match(line)
-        if parts is None or not _for_this_platform(parts["when"] or ""):
+        if parts is None:
             continue
-        named = re.search(r"extra\s*==\s*['\"]([^'\"]+)", parts["when"] or "")
+        when = parts["when"] or ""
+        system = re.search(r"sys_platform\s*(==|!=)\s*['\"]([^'\"]+)", when)
+        if system is not None and (sys.platform == system[2]) != (system[1] == "=="):
+            continue
+        named = re.search(r"extra\s*==\s*['\"]([^'\"]+)", when)
         extra = named[1] if named else ""
         if parts["name"] == "discreet":
             inside = re.search(r"\[([^\]]*)\]", line)
-            others.setdefault(extra, []).extend(one.strip() for one in (inside[1] if inside else "").split(","))
+            others.setdefault(extra, []).extend(name.strip() for name in (inside[1] if inside else "").split(","))
         else:
             least = re.search(r">=\s*([0-9][0-9.]*)", parts["versions"])
             plain.setdefault(extra, []).append((parts["name"], least[1] if least else ""))
-    return {
-        extra: _with_others(extra, plain, others) for extra in (*plain, *(one for one in others if one not in plain))
-    }
-
-
-def _for_this_platform(when: str) -> bool:
-    said = re.search(r"sys_platform\s*(==|!=)\s*['\"]([^'\"]+)", when)
-    return said is None or (sys.platform == said[2]) == (said[1] == "==")
+    return {extra: _with_others(extra, plain, others) for extra in dict.fromkeys([*plain, *others])}
 
 
 def _with_others(
     extra: str, plain: dict[str, list[tuple[str, str]]], others: dict[str, list[str]]
 ) -> list[tuple[str, str]]:
-    found = list(plain.get(extra, []))
+    packages = list(plain.get(extra, []))
     for other in others.get(extra, []):
-        found += [one for one in _with_others(other, plain, others) if one not in found]
-    return found
+        packages += [package for package in _with_others(other, plain, others) if package not in packages]
+    return packages
 
 
 def _extra(name: str, needed: list[tuple[str, str]], purpose: str, lacking: State, remedy: str) -> DoctorCheck:
@@ -167,14 +179,11 @@ def _extra(name: str, needed: list[tuple[str, str]], purpose: str, lacking: Stat
             absent.append(package)
             continue
         (there if not least or at_least(version, least) else old).append(f"{package} {version}")
-    if absent or old:
-        said = "; ".join(part for part in (_list("not installed", absent), _list("too old", old)) if part)
+    lists = (("not installed", absent), ("too old", old))
+    said = "; ".join(f"{what}: {', '.join(names)}" for what, names in lists if names)
+    if said:
         return DoctorCheck(about, lacking, f"{said} (for {purpose})", remedy)
     return DoctorCheck(about, "ok", ", ".join(there))
-
-
-def _list(what: str, names: list[str]) -> str:
-    return f"{what}: {', '.join(names)}" if names else ""
 
 
 def at_least(version: str, least: str) -> bool:
@@ -188,45 +197,6 @@ def at_least(version: str, least: str) -> bool:
 
 def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(digits[0]) for part in version.split(".") if (digits := re.match(r"\d+", part)))
-
-
-def _java() -> DoctorCheck:
-    found = shutil.which("java") or (f"{home}/bin/java" if (home := os.environ.get("JAVA_HOME")) else "")
-    if found and Path(found).exists():
-        return DoctorCheck("Java", "ok", "found")
-    return DoctorCheck(
-        "Java", "missing", "not found (for Spark)", "Install a Java runtime, 17 or newer, or set JAVA_HOME."
-    )
-
-
-def _folders() -> Iterator[DoctorCheck]:
-    place = Path(tempfile.gettempdir())
-    if not os.access(place, os.W_OK):
-        yield DoctorCheck("temporary folder", "broken", "cannot be written to", "Set TMPDIR to a folder that can.")
-        return
-    free = shutil.disk_usage(place).free
-    said = f"{free / (1 << 30):.1f} GiB free"
-    if free < SPACE:
-        yield DoctorCheck(
-            "temporary folder", "missing", f"only {said} (large tables need more)", "Set TMPDIR to a larger disk."
-        )
-    else:
-        yield DoctorCheck("temporary folder", "ok", said)
-
-
-def _store(address: str | None) -> DoctorCheck:
-    """The store as commands would find it. Looking makes none."""
-    try:
-        from discreet.store import Store
-
-        kind, found = Store.format_at(address)
-    except MissingExtra as error:
-        return DoctorCheck("store", "missing", error.problem, error.remedy)
-    except DiscreetError as error:
-        return DoctorCheck("store", "broken", error.problem, error.remedy)
-    if found is None:
-        return DoctorCheck("store", "ok", f"{kind}, none yet; the first command that needs one makes it")
-    return DoctorCheck("store", "ok", f"{kind}, format {found}")
 
 
 # Which extra brings a package that turns out to be missing in the middle of a command.
@@ -258,7 +228,7 @@ PACKAGES = {
 
 
 def missing_extra(error: ModuleNotFoundError, words: Sequence[str]) -> MissingExtra | None:
-    """The extra that a command lacks; None if no extra has the package: a bug.
+    """The extra that a command lacks; None if no extra has the package.
 
     >>> print(missing_extra(ModuleNotFoundError(name="sqlalchemy.sql"), ["release", "make"]).problem)
     discreet release needs the extra 'store', which is not installed.

@@ -104,11 +104,13 @@ def command(
 
     if key is not None and certificate is None:
         raise UsageError("There is a key but no certificate.", remedy="Give --tls-cert as well.")
-    host, port = _address(listen)
+    host, _, port = listen.rpartition(":")
+    if not host or not port.isdigit() or int(port) > 65_535:
+        raise UsageError("--listen is not understood.", remedy="Write it as HOST:PORT, such as 127.0.0.1:6432.")
     settings = Settings(
         parse_upstream(upstream, tls=upstream_tls, ca=upstream_ca),
-        host=host,
-        port=port,
+        host=host.strip("[]"),
+        port=int(port),
         certificate=certificate,
         key=key,
         secrets=read_secrets(scram_secrets) if scram_secrets else {},
@@ -124,29 +126,17 @@ def command(
                 remedy="Give --policy; see docs/reference/policy-file.md.",
             )
         run(_serve(settings, "open"))
-    elif mode == "open":
+        return
+    if mode == "open":
         raise UsageError("There is a policy, but the mode is open.", remedy="Leave out --policy, or --mode.")
-    else:
-        _govern(settings, policy, mode, own or upstream, store)
-
-
-def _govern(settings: Settings, policy: Path, mode: str | None, own: str, store: str | None) -> None:
     from discreet.gateway.enforcement.governor import Governor
-    from discreet.gateway.net.server import run
     from discreet.ledger import Ledger
     from discreet.policy import Policy
 
     governed = Policy.load(policy)
     with Ledger.open(store) as ledger:
-        governor = Governor(governed, own=own, ledger=ledger, mode=mode)
+        governor = Governor(governed, own=own or upstream, ledger=ledger, mode=mode)
         run(_serve(replace(settings, judge=governor), governor.mode, governor))
-
-
-def _address(listen: str) -> tuple[str, int]:
-    host, _, port = listen.rpartition(":")
-    if not host or not port.isdigit() or int(port) > 65_535:
-        raise UsageError("--listen is not understood.", remedy="Write it as HOST:PORT, such as 127.0.0.1:6432.")
-    return host.strip("[]"), int(port)
 
 
 async def _serve(settings: Settings, mode: str, governor: Governor | None = None) -> None:

@@ -1,32 +1,45 @@
-"""`discreet ledger`: show, verify and export what was disclosed."""
+"""`discreet ledger` and `report`: what was disclosed, and a whole data-sharing project."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import os
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.cli.options import FILE, option, store_option
-from discreet.cli.output import CommandResult, output, plain, say, table, writable, write_text
+from discreet.cli.main import Verbs
+from discreet.cli.options import FILE, PATH, draft_option, number_of_people, option, store_option
+from discreet.cli.output import (
+    CommandResult,
+    finding_lines,
+    hand_over,
+    heading,
+    output,
+    plain,
+    say,
+    table,
+    working,
+    writable,
+    write_text,
+)
 from discreet.errors import IntegrityError, MissingExtra, UsageError
 from discreet.ledger import verifier
 
 if TYPE_CHECKING:
-    from discreet.ledger import Entry
     from discreet.store import Store
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 ROOMS = ("anonymity", "attacker", "gateway", "ledger", "linkage", "misuse", "releases", "risk", "web")
-
-
-def head_option(command: Command) -> Command:
-    """Signed heads that were stored elsewhere."""
-    words = "A signed head stored elsewhere; may be given several times."
-    kind = FILE
-    return option("--head", "head_files", type=kind, multiple=True, metavar="FILE", help=words)(command)
+head_option = option(
+    "--head",
+    "head_files",
+    type=FILE,
+    multiple=True,
+    metavar="FILE",
+    help="A signed head stored elsewhere; may be given several times.",
+)
 
 
 @click.group(name="ledger", short_help="Show, verify and export what was disclosed.")
@@ -67,18 +80,13 @@ def show(address: str | None, last: int, budgets: bool, **chosen: str | None) ->
                 [table(["budget", "limit", "spent", "reserved", "left"], rows, numeric=(1, 2, 3, 4))],
             )
         entries = list(queries.entries(connection, last=last, **chosen))  # type: ignore[arg-type]
+    rows = []
+    for entry in entries:
+        charge, moment = entry.budget, entry.time[:19].replace("T", " ")
+        amounts = ["", ""] if charge is None else [_amount(Fraction(charge.amount, charge.parts)), _amount(charge.left)]
+        rows.append([str(entry.sequence), moment, entry.actor, entry.event, entry.outcome, entry.subject, *amounts])
     headers = ["entry", "time", "actor", "event", "outcome", "subject", "amount", "left"]
-    return CommandResult(
-        lambda: [entry.to_dict() for entry in entries],
-        [table(headers, [_entry_row(entry) for entry in entries], numeric=(0, 6, 7))],
-    )
-
-
-def _entry_row(entry: Entry) -> list[str]:
-    charge = entry.budget
-    amounts = ["", ""] if charge is None else [_amount(Fraction(charge.amount, charge.parts)), _amount(charge.left)]
-    moment = entry.time[:19].replace("T", " ")
-    return [str(entry.sequence), moment, entry.actor, entry.event, entry.outcome, entry.subject, *amounts]
+    return CommandResult(lambda: [entry.to_dict() for entry in entries], [table(headers, rows, numeric=(0, 6, 7))])
 
 
 def _amount(exact: Fraction) -> str:
@@ -117,12 +125,27 @@ def verify(export_file: Path | None, address: str | None, head_files: tuple[Path
         raise UsageError("An export is verified without a store.", remedy="Give EXPORT or --store, not both.")
     heads = [read_head_file(file) for file in head_files]
     if export_file is not None:
-        verdict = _verify_export(export_file, heads)
+        try:
+            with export_file.open("rb") as lines:
+                verdict = verifier.verify_export(lines, heads=heads)
+        except OSError as error:
+            raise UsageError(
+                f"{export_file} cannot be read ({type(error).__name__}).", remedy="Check the path."
+            ) from None
+        except ImportError:
+            raise MissingExtra("store", needed_for="Checking signatures") from None
     else:
         with _opened(address) as store, store.reading() as connection:
             from discreet.ledger.queries import check_store
 
             verdict = check_store(connection, heads=heads)
+    words = [plain(f"✗ {problem}") for problem in verdict.problems]
+    if not verdict.holds:
+        words.append(f"This is NOT the ledger that was written: {verdict.size:,} entries, root {verdict.root}.")
+    else:
+        words.append(f"Intact: {verdict.size:,} entries, root {verdict.root}.")
+        if verdict.heads:
+            words.append(f"It extends {'the given head' if verdict.heads == 1 else 'all given heads'}.")
     alone = "Note: no head stored elsewhere was given, so this shows only that the ledger is consistent with itself."
     return CommandResult(
         lambda: {
@@ -132,20 +155,10 @@ def verify(export_file: Path | None, address: str | None, head_files: tuple[Path
             "heads": verdict.heads,
             "problems": list(verdict.problems),
         },
-        _verdict_words(verdict),
+        words,
         notes=[alone] if verdict.holds and not verdict.heads else [],
         exit_code=0 if verdict.holds else IntegrityError.exit_code,
     )
-
-
-def _verify_export(file: Path, heads: list[Mapping[str, Any]]) -> verifier.Verdict:
-    try:
-        with file.open("rb") as lines:
-            return verifier.verify_export(lines, heads=heads)
-    except OSError as error:
-        raise UsageError(f"{file} cannot be read ({type(error).__name__}).", remedy="Check the path.") from None
-    except ImportError:
-        raise MissingExtra("store", needed_for="Checking signatures") from None
 
 
 def read_head_file(file: Path) -> Mapping[str, Any]:
@@ -157,17 +170,6 @@ def read_head_file(file: Path) -> Mapping[str, Any]:
             f"{file} is not a head of a ledger ({type(error).__name__}).",
             remedy="A head is a file written by: discreet ledger head --out FILE",
         ) from None
-
-
-def _verdict_words(verdict: verifier.Verdict) -> Iterator[str]:
-    for problem in verdict.problems:
-        yield plain(f"✗ {problem}")
-    if not verdict.holds:
-        yield f"This is NOT the ledger that was written: {verdict.size:,} entries, root {verdict.root}."
-        return
-    yield f"Intact: {verdict.size:,} entries, root {verdict.root}."
-    if verdict.heads:
-        yield f"It extends {'the given head' if verdict.heads == 1 else 'all given heads'}."
 
 
 @command.command(name="export")
@@ -202,3 +204,88 @@ def _opened(address: str | None) -> Store:
             return store
     store.close()
     raise UsageError(f"The ledger in {store.address} has no entries.", remedy="Give the address of another store.")
+
+
+@click.group(
+    name="report",
+    cls=Verbs,
+    verbs={
+        "init": ("ledger", "init", "Draft a project file."),
+        "project": ("ledger", "project", "Report on a project (the default)."),
+    },
+    default="project",
+    short_help="Report on a whole data-sharing project.",
+)
+def report() -> None:
+    """Report on a whole data-sharing project: data, risk, adversary, recipients, linkage, queries, ledger.
+
+    \b
+    Examples:
+      discreet report init people.csv --policy policy.toml --store store.db --out project.toml
+      discreet report project.toml --out report.html
+      discreet report FOLDER --out report.html --head head.json
+
+    `discreet report PROJECT` is short for `discreet report project PROJECT`; see `discreet report project --help`.
+    """
+
+
+@click.command(name="init", short_help="Draft a project file.")
+@click.argument("data", metavar="DATA")
+@option("--policy", metavar="FILE", required=True, help="The policy file.")
+@option("--title", metavar="TEXT", help="Title of the report [Sharing DATA].")
+@option("--population", metavar="POP", help="The people an adversary may know of: a table, or their number.")
+@option("--attack", metavar="FILE", help="What an adversary gains, pays and risks.")
+@option("--published", metavar="FILE", help="The anonymised table, as it is handed out.")
+@option("--store", metavar="URL", help="The store whose ledger has the disclosures.")
+@draft_option()
+def init(data: str, title: str | None, out: Path | None, **paths: str | None) -> None:
+    """Draft a project file about sharing DATA, with a comment on every key. Paths in it are relative to it.
+
+    \b
+    Example:
+      discreet report init people.csv --policy policy.toml --population 3500000 --store store.db --out project.toml
+    """
+    from discreet.report.project import draft_project
+
+    folder = Path() if out is None else out.parent
+    relative: dict[str, Any] = {"data": data, **paths}
+    for key, path in relative.items():
+        # Paths are relative to the project file; addresses and numbers stay.
+        if path and "://" not in path and number_of_people(path) is None and not Path(path).is_absolute():
+            relative[key] = Path(os.path.relpath(path, folder)).as_posix()
+    text = draft_project(title=title or f"Sharing {Path(data).name}", **relative)
+    hand_over(text, out, next_step=f"Next: discreet report {out} --out report.html")
+
+
+@click.command(name="project", short_help="Report on a project (the default).")
+@click.argument("project", metavar="PROJECT", type=PATH)
+@option("--store", "address", metavar="URL", help="The store: a path or a URL [the project's].")
+@head_option
+@output("Print everything as JSON.", report="--out")
+def project(project: Path, address: str | None, head_files: tuple[Path, ...]) -> CommandResult:
+    """Report on PROJECT, a project file or a folder with a project.toml, in words and as one printable HTML file.
+
+    \b
+    Examples:
+      discreet report project.toml --out report.html
+      discreet report FOLDER --store postgresql://host/discreet --json
+
+    Ends with exit code 1 when something is above a limit: what is released, a reviewer of pairs, or a user of a
+    database. Ends with 6, without a report, when the ledger is not what was written.
+    """
+    from discreet.report.project import ProjectFile, project_page, statements, tell
+
+    heads = [read_head_file(file) for file in head_files]
+    with working("Reading the ledger and measuring the data"):
+        story = tell(ProjectFile.load(project), store=address, heads=heads)
+    stated = statements(story)
+    findings = finding_lines(lambda: [each.finding for each in stated], signs=[each.sign for each in stated])
+    return CommandResult(
+        story.to_dict,
+        [heading(story.project.title), findings],
+        page=lambda **stamp: project_page(story, **stamp),
+        next_step=""
+        if click.get_current_context().params["report_file"]
+        else f"discreet report {project} --out report.html",
+        exit_code=int(story.exceeded),
+    )

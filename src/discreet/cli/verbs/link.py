@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from discreet import report
 from discreet.cli.main import Verbs
 from discreet.cli.options import PATH, acting, as_option, option, seed_option, store_option
 from discreet.cli.output import CommandResult, finding_lines, heading, on_store, output, plain, table, working
@@ -18,11 +18,7 @@ from discreet.wording import brief_percent
 
 if TYPE_CHECKING:
     from discreet.ledger import Ledger
-    from discreet.linkage import Candidates, ProjectFolder
-    from discreet.linkage.progress import Progress, WorkerProgress
     from discreet.linkage.project import Project
-
-LABEL_COLUMNS = ("same", "weight")
 
 
 @click.group(
@@ -54,13 +50,11 @@ def command() -> None:
     """
 
 
-@contextmanager
-def opened_ledger(address: str | None, *, create: bool = False) -> Iterator[Ledger]:
+def opened_ledger(address: str | None, *, create: bool = False) -> Ledger:
     """The ledger of a store."""
     from discreet.ledger import Ledger
 
-    with Ledger.open(address, create=create) as ledger:
-        yield ledger
+    return Ledger.open(address, create=create)
 
 
 def project_named(ledger: Ledger, name: str) -> Project:
@@ -116,25 +110,21 @@ def init(
         with opened_ledger(address, create=True) as ledger:
             register_project(ledger, out, actor=acting(actor), name=name)
     tables: list[dict[str, Any]] = folder.about["tables"]
-    return CommandResult(
-        lambda: {"project": str(out), "tables": tables},
-        (line for imported in tables for line in _import_words(imported)),
-        next_step=f"discreet link pairs {out}",
-    )
-
-
-def _import_words(imported: dict[str, Any]) -> Iterator[str]:
-    """One table, as project.json describes it."""
-    yield heading(f"{imported['name']}: {imported['records']:,} records")
-    unread = imported["unread_dates"]
-    rows = [
-        (name, f"{count:,}", f"{unread[name]:,}" if name in unread else "")
-        for name, count in imported["missing"].items()
-    ]
-    yield table(["attribute", "missing", "not read as dates"], rows, numeric=(1, 2))
-    for key, words in (("sensitive", "split off"), ("left_out", "not imported")):
-        if imported[key]:
-            yield f"{words}: {plain(', '.join(imported[key]))}"
+    words = []
+    for imported in tables:
+        unread = imported["unread_dates"]
+        rows = [
+            (attribute, f"{count:,}", f"{unread[attribute]:,}" if attribute in unread else "")
+            for attribute, count in imported["missing"].items()
+        ]
+        words += [
+            heading(f"{imported['name']}: {imported['records']:,} records"),
+            table(["attribute", "missing", "not read as dates"], rows, numeric=(1, 2)),
+        ]
+        for key, what in (("sensitive", "split off"), ("left_out", "not imported")):
+            if imported[key]:
+                words.append(f"{what}: {plain(', '.join(imported[key]))}")
+    return CommandResult(lambda: {"project": str(out), "tables": tables}, words, next_step=f"discreet link pairs {out}")
 
 
 @click.command(name="pairs", short_help="Find candidate pairs and divide them between machine and reviewers.")
@@ -164,7 +154,16 @@ def _import_words(imported: dict[str, Any]) -> Iterator[str]:
 @option("--one-to-one", "once", is_flag=True, help="Each table contains every person at most once.")
 @seed_option("model")
 @output("Print counts, thresholds and the data of the chart as JSON.", report="--chart")
-def pairs(project: Path, **settings: Any) -> CommandResult:
+def pairs(
+    project: Path,
+    rules: tuple[str, ...],
+    pairs_file: str | None,
+    score: str | None,
+    labels_file: str | None,
+    most_pairs: int | None,
+    seed: int,
+    **thresholds: Any,
+) -> CommandResult:
     """Find candidate pairs of a project, score them, and divide them between machine and reviewers.
 
     \b
@@ -176,78 +175,53 @@ def pairs(project: Path, **settings: Any) -> CommandResult:
 
     Pairs, model and thresholds are stored in PROJECT/pairs and replace earlier ones.
     """
-    from discreet.linkage import ProjectFolder
+    from discreet.linkage import ProjectFolder, adopt_pairs, distribution, find_pairs, read_labels, read_pairs
+    from discreet.sources import read
 
     folder = ProjectFolder.open(project)
     with working("Finding candidate pairs"):
-        candidates = _candidates(folder, **settings)
+        labels = None
+        if labels_file is not None:
+            labelled = read(labels_file)
+            same, weight = (name if name in labelled.columns else None for name in ("same", "weight"))
+            labels = read_labels(folder, labelled, same=same, weight=weight)
+        if pairs_file is not None:
+            given = read_pairs(folder, pairs_file, score=score)
+            candidates = adopt_pairs(folder, given, labels=labels, **thresholds)
+        elif score is not None:
+            raise UsageError("--score names a column of the pairs file.", remedy="Give --pairs-file as well.")
+        else:
+            named = [[name.strip() for name in rule.split(",")] for rule in rules] or None
+            chosen: dict[str, Any] = {"most_pairs": most_pairs, "rules": named, "seed": seed}
+            candidates = find_pairs(folder, labels=labels, **chosen, **thresholds)
         candidates.save(folder)
 
     def figures() -> dict[str, Any]:
-        from discreet.linkage import distribution
-
         scored, zones = candidates.pairs, candidates.zones
         chart = distribution(scored, zones).to_dict() if zones and len(scored) else None
         return {**candidates.to_dict(), "distribution": chart}
 
-    def page(**stamp: Any) -> str:
-        from discreet.report import pairs_page
-
-        return pairs_page(candidates, source=folder.path.name, **stamp)
-
+    words: list[str | Iterator[str]] = [
+        heading(f"Candidate pairs of {folder.path.name}"),
+        finding_lines(lambda: report.pairs_findings(candidates)),
+    ]
+    if candidates.model is not None:
+        rows = [
+            (
+                " and ".join(rule.attributes) + (" swapped" if rule.crossed else ""),
+                f"{rule.pairs:,}",
+                "" if rule.recall is None else brief_percent(rule.recall),
+            )
+            for rule in candidates.model.blocking.rules
+        ]
+        words += ["", table(["rule: same", "pairs", "true pairs found"], rows, numeric=(1, 2))]
     return CommandResult(
         figures,
-        _pair_words(candidates, folder),
-        page=page,
+        words,
+        page=lambda **stamp: report.pairs_page(candidates, source=folder.path.name, **stamp),
         notes=[f"Stored in {folder.pairs_folder}"],
         next_step=f"discreet link assign {project} --worker NAME",
     )
-
-
-def _candidates(
-    folder: ProjectFolder,
-    *,
-    rules: tuple[str, ...],
-    pairs_file: str | None,
-    score: str | None,
-    labels_file: str | None,
-    most_pairs: int | None,
-    seed: int,
-    **thresholds: Any,
-) -> Candidates:
-    from discreet.linkage import adopt_pairs, find_pairs, read_labels, read_pairs
-    from discreet.sources import read
-
-    labels = None
-    if labels_file is not None:
-        labelled = read(labels_file)
-        same, weight = (name if name in labelled.columns else None for name in LABEL_COLUMNS)
-        labels = read_labels(folder, labelled, same=same, weight=weight)
-    if pairs_file is not None:
-        return adopt_pairs(folder, read_pairs(folder, pairs_file, score=score), labels=labels, **thresholds)
-    if score is not None:
-        raise UsageError("--score names a column of the pairs file.", remedy="Give --pairs-file as well.")
-    named = [[name.strip() for name in rule.split(",")] for rule in rules] or None
-    return find_pairs(folder, most_pairs=most_pairs, rules=named, seed=seed, labels=labels, **thresholds)
-
-
-def _pair_words(candidates: Candidates, folder: ProjectFolder) -> Iterator[str]:
-    from discreet.report import pairs_findings
-
-    yield heading(f"Candidate pairs of {folder.path.name}")
-    yield from finding_lines(pairs_findings(candidates))
-    if candidates.model is None:
-        return
-    yield ""
-    rows = [
-        (
-            " and ".join(rule.attributes) + (" swapped" if rule.crossed else ""),
-            f"{rule.pairs:,}",
-            "" if rule.recall is None else brief_percent(rule.recall),
-        )
-        for rule in candidates.model.blocking.rules
-    ]
-    yield table(["rule: same", "pairs", "true pairs found"], rows, numeric=(1, 2))
 
 
 @click.command(name="status", short_help="Show the progress of projects, without any value.")
@@ -266,60 +240,49 @@ def status(project: str | None, address: str | None) -> CommandResult:
     from discreet.linkage.project import list_projects
 
     with opened_ledger(address) as ledger:
-        if project is not None:
+        if project is None:
+            projects = [progress(ledger, each) for each in list_projects(ledger.store)]
+        else:
             shown = progress(ledger, project_named(ledger, project))
-            return CommandResult(shown.to_dict, _progress_words(shown), next_step=_after(shown, address))
-        projects = [progress(ledger, each) for each in list_projects(ledger.store)]
-    rows = [
-        (
-            each.project.name,
-            each.project.state,
-            f"{each.pairs:,}",
-            f"{each.verdicts['open']:,}",
-            f"{each.to_adjudicate:,}",
+    if project is None:
+        counts = [(f"{each.pairs:,}", f"{each.verdicts['open']:,}", f"{each.to_adjudicate:,}") for each in projects]
+        rows = [(each.project.name, each.project.state, *row) for each, row in zip(projects, counts, strict=True)]
+        return CommandResult(
+            lambda: [each.to_dict() for each in projects],
+            [table(["project", "state", "pairs", "open", "to adjudicate"], rows, numeric=(2, 3, 4))],
         )
-        for each in projects
-    ]
-    return CommandResult(
-        lambda: [each.to_dict() for each in projects],
-        [table(["project", "state", "pairs", "open", "to adjudicate"], rows, numeric=(2, 3, 4))],
-    )
-
-
-def _progress_words(shown: Progress) -> Iterator[str]:
-    yield heading(f"{shown.project.name}: {shown.pairs:,} pairs for reviewers")
-    yield table(["verdict", "pairs"], [(name, f"{n:,}") for name, n in shown.verdicts.items()], numeric=(1,))
-    yield ""
+    reviewers = []
+    for worker in shown.workers:
+        gauges = [
+            "" if share is None else brief_percent(float(share))
+            for gauge in (worker.characters, worker.risk)
+            for share in (gauge.used, gauge.limit)
+        ]
+        minutes = f"{worker.seconds / 60:.0f}"
+        reviewers.append((worker.worker, f"{worker.pairs:,}", f"{worker.decided:,}", *gauges, minutes))
     headers = ["reviewer", "pairs", "decided", "characters", "limit", "privacy risk", "limit", "minutes"]
-    yield table(headers, [_reviewer_row(worker) for worker in shown.workers], numeric=(1, 2, 3, 4, 5, 6, 7))
-    if shown.agreement is not None:
-        yield ""
-        yield f"Agreement beyond chance (Fleiss' kappa) on {shown.compared:,} pairs: {_kappa(shown.agreement)}"
-    for first, second, pairs, kappa in shown.between:
-        yield plain(f"  {first} and {second} (Cohen's kappa, {pairs:,} pairs): {_kappa(kappa)}")
-
-
-def _reviewer_row(worker: WorkerProgress) -> list[str]:
-    gauges = [
-        "" if share is None else brief_percent(float(share))
-        for gauge in (worker.characters, worker.risk)
-        for share in (gauge.used, gauge.limit)
+    words = [
+        heading(f"{shown.project.name}: {shown.pairs:,} pairs for reviewers"),
+        table(["verdict", "pairs"], [(name, f"{n:,}") for name, n in shown.verdicts.items()], numeric=(1,)),
+        "",
+        table(headers, reviewers, numeric=(1, 2, 3, 4, 5, 6, 7)),
     ]
-    return [worker.worker, f"{worker.pairs:,}", f"{worker.decided:,}", *gauges, f"{worker.seconds / 60:.0f}"]
+    if shown.agreement is not None:
+        agreement = f"Agreement beyond chance (Fleiss' kappa) on {shown.compared:,} pairs: {_kappa(shown.agreement)}"
+        words += ["", agreement]
+    for first, second, pairs, kappa in shown.between:
+        words.append(plain(f"  {first} and {second} (Cohen's kappa, {pairs:,} pairs): {_kappa(kappa)}"))
+    step = ""
+    if shown.to_adjudicate:
+        step = on_store("link", "assign", shown.project.name, "--adjudicator", "NAME", store=address)
+        step += f"   ({shown.to_adjudicate:,} disputed)"
+    elif shown.pairs and not shown.verdicts["open"]:
+        step = on_store("link", "export", shown.project.name, "--out", "FOLDER", store=address)
+    return CommandResult(shown.to_dict, words, next_step=step)
 
 
 def _kappa(kappa: Fraction | None) -> str:
     return "undefined" if kappa is None else f"{float(kappa):.2f}"
-
-
-def _after(shown: Progress, address: str | None) -> str:
-    """The command to continue a project with."""
-    name = shown.project.name
-    if shown.to_adjudicate:
-        step = on_store("link", "assign", name, "--adjudicator", "NAME", store=address)
-        return f"{step}   ({shown.to_adjudicate:,} disputed)"
-    decided = shown.pairs and not shown.verdicts["open"]
-    return on_store("link", "export", name, "--out", "FOLDER", store=address) if decided else ""
 
 
 @click.command(name="export", short_help="Write the linked, de-identified table and the disclosure log.")

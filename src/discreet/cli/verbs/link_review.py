@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,9 +17,8 @@ from discreet.errors import NotThere, Refused, UsageError
 
 if TYPE_CHECKING:
     from discreet.ledger import Ledger
-    from discreet.linkage.progress import WorkerProgress
     from discreet.linkage.project import Project
-    from discreet.linkage.review.views import CellView, Gauge, PairView
+    from discreet.linkage.review.views import Gauge, PairView
 
 SETTINGS = ("initial", "kappa", "strict", "project_risk", "project_characters")
 """Settings of a project, fixed when it is registered."""
@@ -74,17 +72,38 @@ def assign(project: str, address: str | None, actor: str | None, **options: Any)
 
     The first call registers the project in the store. What a reviewer opens is charged to their budget there.
     """
+    from discreet.linkage.review import assignments
+    from discreet.linkage.review.decisions import adjudicate
+
+    who = acting(actor)
+    limits = None
     with opened_ledger(address, create=True) as ledger:
-        registered = _registered(ledger, project, acting(actor), options)
-        done = {"project": registered.name, **_assigned(ledger, registered, acting(actor), options)}
+        registered = _registered(ledger, project, who, options)
+        if options["risk"] or options["characters"]:
+            limits = assignments.Limits.of(options["risk"], options["characters"])
+        done: dict[str, Any] = {"project": registered.name}
+        if options["withdraw"]:
+            done["withdrawn"] = assignments.withdraw(ledger, registered, options["withdraw"], actor=who)
+            words = [f"{done['withdrawn']:,} pairs were withdrawn; what was seen of them remains charged."]
+        elif options["adjudicator"]:
+            adjudicator = options["adjudicator"]
+            done["to_adjudicate"] = adjudicate(ledger, registered, adjudicator, actor=who, limits=limits)
+            words = [f"{done['to_adjudicate']:,} pairs are to be adjudicated."]
+        else:
+            new, workers = assignments.bring_pairs(ledger, registered), list(options["workers"])
+            shared: dict[str, Any] = {"actor": who, "overlap": options["overlap"], "most": options["most"]}
+            if options["rebalance"]:
+                assigned = assignments.rebalance(ledger, registered, workers, **shared)
+            else:
+                assigned = assignments.assign(ledger, registered, workers, limits=limits, **shared)
+            done |= {"new_pairs": new, "assigned": dict(assigned.pairs), "left_over": assigned.left_over}
+            rows = [(name, f"{count:,}") for name, count in assigned.pairs.items()]
+            words = [heading(f"Pairs of {registered.name}"), table(["reviewer", "pairs"], rows, numeric=(1,))]
+    left = done.get("left_over")
     return CommandResult(
         lambda: done,
-        _assignment_words(done),
-        notes=(
-            [f"{done['left_over']:,} reviews remain unassigned: name more workers, or raise --most."]
-            if done.get("left_over")
-            else []
-        ),
+        words,
+        notes=[f"{left:,} reviews remain unassigned: name more workers, or raise --most."] if left else [],
         next_step=on_store("link", "status", registered.name, store=address),
     )
 
@@ -101,17 +120,9 @@ def _registered(ledger: Ledger, name: str, actor: str, options: dict[str, Any]) 
                 f"'{name}' is neither a project of the store nor the folder of one.",
                 remedy="Start one with: discreet link init DATA --spec link.toml --out PROJECT",
             ) from None
-        return register_project(
-            ledger,
-            name,
-            actor=actor,
-            name=options["name"],
-            initial=options["initial"],
-            kappa=options["kappa"],
-            strict=options["strict"],
-            risk_limit=options["project_risk"],
-            characters_limit=options["project_characters"],
-        )
+        settings: dict[str, Any] = {key: options[key] for key in ("name", "initial", "kappa", "strict")}
+        limits = {"risk_limit": options["project_risk"], "characters_limit": options["project_characters"]}
+        return register_project(ledger, name, actor=actor, **settings, **limits)
     source_of = click.get_current_context().get_parameter_source
     given = [setting for setting in SETTINGS if source_of(setting) == click.core.ParameterSource.COMMANDLINE]
     if given:
@@ -120,37 +131,6 @@ def _registered(ledger: Ledger, name: str, actor: str, options: dict[str, Any]) 
             remedy="Leave it out, or register the folder under another --name.",
         )
     return known
-
-
-def _assigned(ledger: Ledger, project: Project, actor: str, options: dict[str, Any]) -> dict[str, Any]:
-    """What was assigned or withdrawn, as JSON has it."""
-    from discreet.linkage.review import assignments
-    from discreet.linkage.review.decisions import adjudicate
-
-    limits = None
-    if options["risk"] or options["characters"]:
-        limits = assignments.Limits.of(options["risk"], options["characters"])
-    if options["withdraw"]:
-        return {"withdrawn": assignments.withdraw(ledger, project, options["withdraw"], actor=actor)}
-    if options["adjudicator"]:
-        return {"to_adjudicate": adjudicate(ledger, project, options["adjudicator"], actor=actor, limits=limits)}
-    new, workers = assignments.bring_pairs(ledger, project), list(options["workers"])
-    shared: dict[str, Any] = {"actor": actor, "overlap": options["overlap"], "most": options["most"]}
-    if options["rebalance"]:
-        done = assignments.rebalance(ledger, project, workers, **shared)
-    else:
-        done = assignments.assign(ledger, project, workers, limits=limits, **shared)
-    return {"new_pairs": new, "assigned": dict(done.pairs), "left_over": done.left_over}
-
-
-def _assignment_words(done: dict[str, Any]) -> Iterator[str]:
-    if "withdrawn" in done:
-        yield f"{done['withdrawn']:,} pairs were withdrawn; what was seen of them remains charged."
-    elif "to_adjudicate" in done:
-        yield f"{done['to_adjudicate']:,} pairs are to be adjudicated."
-    else:
-        yield heading(f"Pairs of {done['project']}")
-        yield table(["reviewer", "pairs"], [(name, f"{n:,}") for name, n in done["assigned"].items()], numeric=(1,))
 
 
 @click.command(name="review", short_help="Review pairs in the terminal.")
@@ -168,12 +148,24 @@ def review(project: str, worker: str, address: str | None) -> CommandResult:
     A letter opens a cell by one step, at the price beside it; 1 2 3 | 4 5 6 answer different | same, 0 can't tell.
     """
     from discreet.linkage.progress import summary
+    from discreet.linkage.review.views import CHOICES
 
     with opened_ledger(address) as ledger:
         reviewed = project_named(ledger, project)
         ReviewTerminal(ledger, reviewed, worker).run()
         done = summary(ledger, reviewed, worker)
-    return CommandResult(done.to_dict, _summary_words(done))
+    rows = [
+        (" ".join(part for part in CHOICES[choice] if part), f"{count:,}")
+        for choice, count in done.choices.items()
+        if count
+    ]
+    words = [
+        "",
+        heading(f"{done.decided:,} of {done.pairs:,} pairs decided. Thank you."),
+        table(["answer", "pairs"], rows, numeric=(1,)),
+        f"characters shown {_gauge(done.characters)}, privacy risk {_gauge(done.risk)}",
+    ]
+    return CommandResult(done.to_dict, words)
 
 
 @dataclass
@@ -194,72 +186,61 @@ class ReviewTerminal:
             return
         say(HELP)
         say("What you open stays open and is charged to you; an answer can be undone, a reveal cannot.")
-        shown = self._show(number)
-        for key in _keys():
-            if key == "q":
-                return
-            following = self._obey(shown, key)
-            if following is None:
-                say("That was your last pair.")
-                return
-            shown = following
+        shown, asks = self._show(number), sys.stdin.isatty()
+        while True:
+            if asks:
+                click.echo("> ", nl=False, err=True)
+            line = sys.stdin.readline()
+            # A line may hold several keys; the session ends with the input.
+            for key in line.split() if line else ["q"]:
+                if key == "q":
+                    return
+                following = self._obey(shown, key)
+                if following is None:
+                    say("That was your last pair.")
+                    return
+                shown = following
 
     def _show(self, number: int) -> PairView:
         from discreet.linkage.review.reveal import view
 
-        shown = view(self.ledger, self.project, self.worker, number)
-        _draw(shown)
-        return shown
+        return _drawn(view(self.ledger, self.project, self.worker, number))
 
     def _obey(self, shown: PairView, key: str) -> PairView | None:
         """The pair to continue with; None if all are decided."""
         from discreet.linkage.review.decisions import decide, last_decided, next_pair, undo
+        from discreet.linkage.review.reveal import reveal
 
-        store, number = self.ledger.store, shown.pair
+        session, number = (self.ledger.store, self.project, self.worker), shown.pair
         if key in "0123456" and len(key) == 1:
-            decide(store, self.project, self.worker, number, int(key))
-            following = next_pair(store, self.project, self.worker)
+            decide(*session, number, int(key))
+            following = next_pair(*session)
             return None if following is None else self._show(following)
         if key == "z":
-            last = number if shown.choice is not None else last_decided(store, self.project, self.worker)
+            last = number if shown.choice is not None else last_decided(*session)
             if last is not None:
-                undo(store, self.project, self.worker, last)
+                undo(*session, last)
             return self._show(number if last is None else last)
         if key in ("n", "p"):
             other = shown.following if key == "n" else shown.previous
             return self._show(number if other is None else other)
         cells = dict(zip(LETTERS, shown.cells, strict=False))
-        if key in cells:
-            return self._open(shown, cells[key])
-        say(HELP)
-        return shown
-
-    def _open(self, shown: PairView, cell: CellView) -> PairView:
-        from discreet.linkage.review.reveal import reveal
-
-        key, seen = secrets.token_hex(16), shown.version
+        if key not in cells:
+            say(HELP)
+            return shown
+        opening: dict[str, Any] = {"key": secrets.token_hex(16), "seen": shown.version}
         try:
-            opened = reveal(self.ledger, self.project, self.worker, shown.pair, cell.attribute, key=key, seen=seen)
+            opened = reveal(self.ledger, self.project, self.worker, number, cells[key].attribute, **opening)
         except Refused as refusal:
             say(str(refusal))
-            return self._show(shown.pair)
-        _draw(opened)
-        return opened
+            return self._show(number)
+        return _drawn(opened)
 
 
-def _keys() -> Iterator[str]:
-    """The keys typed; a line may hold several. Ends with the input."""
-    asks = sys.stdin.isatty()
-    while True:
-        if asks:
-            click.echo("> ", nl=False, err=True)
-        line = sys.stdin.readline()
-        if not line:
-            return
-        yield from line.split()
+def _drawn(shown: PairView) -> PairView:
+    """The pair, after it was drawn on the terminal."""
+    from discreet.linkage.review.views import REFUSALS, percent
 
-
-def _draw(shown: PairView) -> None:
     if sys.stdout.isatty():
         click.clear()
     if len(shown.cells) > len(LETTERS):
@@ -267,25 +248,19 @@ def _draw(shown: PairView) -> None:
     answer = "" if shown.choice is None else f", answered {shown.choice}"
     click.echo(heading(f"{shown.project}   pair {shown.place} of {shown.pairs}, {shown.decided} decided{answer}"))
     click.echo(f"characters shown {_gauge(shown.characters)}   privacy risk {_gauge(shown.risk)}")
-    rows = [_cell_row(letter, cell) for letter, cell in zip(LETTERS, shown.cells, strict=False)]
+    rows = []
+    for letter, cell in zip(LETTERS, shown.cells, strict=False):
+        common = [row.frequency.name for row in cell.rows if row.frequency is not None]
+        seen = ", ".join([*(mark.words for mark in cell.marks), *dict.fromkeys(common)])
+        price = ""
+        if cell.next is not None and cell.next.refused is not None:
+            price = f"closed: {REFUSALS[cell.next.refused]}"
+        elif cell.next is not None:
+            price = f"{cell.next.mode}: +{percent(cell.next.characters):.2f} % +{percent(cell.next.risk):.2f} %"
+        key = letter if cell.next else ""
+        rows.append((key, cell.attribute, cell.rows[0].text, cell.rows[1].text, seen, price))
     click.echo(table(["", "attribute", "A", "B", "", "next step"], rows))
-
-
-def _cell_row(letter: str, cell: CellView) -> list[str]:
-    marks = [mark.words for mark in cell.marks]
-    common = [row.frequency.name for row in cell.rows if row.frequency is not None]
-    seen = ", ".join([*marks, *dict.fromkeys(common)])
-    return [letter if cell.next else "", cell.attribute, cell.rows[0].text, cell.rows[1].text, seen, _price(cell)]
-
-
-def _price(cell: CellView) -> str:
-    from discreet.linkage.review.views import REFUSALS, percent
-
-    if cell.next is None:
-        return ""
-    if cell.next.refused is not None:
-        return f"closed: {REFUSALS[cell.next.refused]}"
-    return f"{cell.next.mode}: +{percent(cell.next.characters):.2f} % +{percent(cell.next.risk):.2f} %"
+    return shown
 
 
 def _gauge(gauge: Gauge) -> str:
@@ -293,17 +268,3 @@ def _gauge(gauge: Gauge) -> str:
 
     limit = "" if gauge.limit is None else f" (limit {percent(gauge.limit):.1f} %)"
     return f"{percent(gauge.used):.1f} %{limit}"
-
-
-def _summary_words(done: WorkerProgress) -> Iterator[str]:
-    from discreet.linkage.review.views import CHOICES
-
-    yield ""
-    yield heading(f"{done.decided:,} of {done.pairs:,} pairs decided. Thank you.")
-    rows = [
-        (" ".join(part for part in CHOICES[choice] if part), f"{count:,}")
-        for choice, count in done.choices.items()
-        if count
-    ]
-    yield table(["answer", "pairs"], rows, numeric=(1,))
-    yield f"characters shown {_gauge(done.characters)}, privacy risk {_gauge(done.risk)}"

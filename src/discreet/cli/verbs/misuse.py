@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from discreet import report
 from discreet.cli.main import Verbs
-from discreet.cli.options import PATH, added, option, policy_option
+from discreet.cli.options import PATH, Decorator, option, options, policy_option
 from discreet.cli.output import CommandResult, bullet, finding_lines, heading, output, table, working
 from discreet.errors import EmptySource, UsageError
 from discreet.wording import percent
 
 if TYPE_CHECKING:
-    from discreet.misuse import Score
-    from discreet.misuse.anomalies import Anomalies
-    from discreet.misuse.incidents import Incident
     from discreet.misuse.log import Scored
-    from discreet.sources import Table
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 @click.group(
@@ -114,75 +109,61 @@ def score(
     exceeded = limit is not None and not within(scored.value, limit)
     weightless = [name for name in policy.sensitive if name in given.columns and name not in sensitivity.weights]
     note = f"Note: no [sensitivity.COLUMN] for {', '.join(weightless)}, which therefore counted as harmless."
+    share = "" if scored.normalised is None else f", {percent(scored.normalised)} of what the whole table could do"
+    unit = "rows" if scored.weighed.rows is None else "entities"
+    sentences = [
+        f"{scored.rows:,} {unit}; the heaviest scores {scored.record_score:.4g}, all together {scored.value:.4g}{share}."
+    ]
+    if not scored.plan.quasi:
+        alike = f"each row hides among the {scored.rows:,} of the result"
+        sentences.append(f"It has no quasi-identifier of {people.name}: {alike}.")
+    if not scored.plan.sensitive:
+        sentences.append("It has no sensitive column.")
+    if scored.added:
+        sentences.append(f"Its request gives away {', '.join(scored.added)}, which counted as known of every row.")
+    if limit is not None:
+        sentences.append(f"This is {'above' if exceeded else 'within'} the limit of {limit:.4g}.")
+    words = [heading(f"Misuse score of {given.name}: {scored.value:.4g}"), "", *map(bullet, sentences)]
+    if scored.top:
+        rows = [
+            (f"{heavy.row + 1:,}", f"{heavy.record_score:.4g}", f"{heavy.crowd:,}", ", ".join(heavy.columns))
+            for heavy in scored.top
+        ]
+        words += ["", table(["row", "score", "people alike", "columns that weigh most"], rows, numeric=(0, 1, 2))]
     return CommandResult(
         lambda: {
             **scored.to_dict(),
             "limit": {"value": "inf" if limit == math.inf else limit, "exceeded": exceeded},
         },
-        _score_words(scored, given, people, limit, exceeded=exceeded),
+        words,
         notes=[note] if weightless else [],
         exit_code=int(exceeded),
     )
 
 
-def _score_words(scored: Score, result: Table, source: Table, limit: float | None, *, exceeded: bool) -> Iterator[str]:
-    yield heading(f"Misuse score of {result.name}: {scored.value:.4g}")
-    yield ""
-    share = "" if scored.normalised is None else f", {percent(scored.normalised)} of what the whole table could do"
-    unit = "rows" if scored.weighed.rows is None else "entities"
-    yield bullet(
-        f"{scored.rows:,} {unit}; the heaviest scores {scored.record_score:.4g}, all together {scored.value:.4g}{share}."
-    )
-    if not scored.plan.quasi:
-        yield bullet(
-            f"It has no quasi-identifier of {source.name}: each row hides among the {scored.rows:,} of the result."
-        )
-    if not scored.plan.sensitive:
-        yield bullet("It has no sensitive column.")
-    if scored.added:
-        yield bullet(f"Its request gives away {', '.join(scored.added)}, which counted as known of every row.")
-    if limit is not None:
-        yield bullet(f"This is {'above' if exceeded else 'within'} the limit of {limit:.4g}.")
-    if scored.top:
-        yield ""
-        rows = [
-            (f"{heavy.row + 1:,}", f"{heavy.record_score:.4g}", f"{heavy.crowd:,}", ", ".join(heavy.columns))
-            for heavy in scored.top
-        ]
-        yield table(["row", "score", "people alike", "columns that weigh most"], rows, numeric=(0, 1, 2))
-
-
-def log_options(listed: str) -> Callable[[Command], Command]:
+def log_options(listed: str) -> Decorator:
     """A log of scored results, a period, and how much to list."""
-    options = (
+    return options(
         click.argument("log", metavar="LOG", type=PATH),
         option("--since", metavar="DATE", help="Only results from this day on."),
         option("--until", metavar="DATE", help="Only results up to and including this day."),
         option("--most", type=click.IntRange(1), default=20, metavar="N", help=listed),
     )
-    return lambda command: added(options, command)
 
 
 def scored_results(log: Path, since: str | None, until: str | None) -> list[Scored]:
     """The results of a period, both days included."""
     from discreet.misuse.log import read_log
 
-    first, last = _day(since), _day(until)
-    results = [
-        scored
-        for scored in read_log(log)
-        if (first is None or scored.time.date() >= first) and (last is None or scored.time.date() <= last)
-    ]
+    try:
+        first = datetime.date.min if since is None else datetime.date.fromisoformat(since)
+        last = datetime.date.max if until is None else datetime.date.fromisoformat(until)
+    except ValueError:
+        raise UsageError("A day is written like 2025-03-31.", remedy="Correct --since or --until.") from None
+    results = [scored for scored in read_log(log) if first <= scored.time.date() <= last]
     if not results:
         raise EmptySource("There is no result in that period.", remedy="Choose other days for --since and --until.")
     return results
-
-
-def _day(given: str | None) -> datetime.date | None:
-    try:
-        return None if given is None else datetime.date.fromisoformat(given)
-    except ValueError:
-        raise UsageError("A day is written like 2025-03-31.", remedy="Correct --since or --until.") from None
 
 
 @click.command(name="anomalies", short_help="Find unusual days in a log.")
@@ -205,42 +186,24 @@ def anomalies(log: Path, threshold: float, since: str | None, until: str | None,
     found = find_anomalies(scored_results(log, since, until), threshold=threshold)
     mixed = f"Note: scores were made with {len(found.versions)} versions of the sensitivity function."
 
-    def page(**stamp: Any) -> str:
-        from discreet.report import anomalies_page
-
-        return anomalies_page(found, source=log.name, **stamp)
-
+    users = len({standing.user for standing in found.standings})
+    words: list[str | Iterator[str]] = [
+        heading(f"Unusual days in {log.name}: {len(found.days):,} days of {users:,} users"),
+        finding_lines(lambda: report.anomaly_findings(found)),
+    ]
+    if found.unusual:
+        rows = []
+        for day in found.unusual[:most]:
+            numbers = f"{day.score:.2f}", f"{day.usual:.2f}", f"{day.rows:,}", f"{day.z:.1f}"
+            rows.append((day.user, day.role, day.day.isoformat(), *numbers))
+        words += ["", table(["user", "role", "day", "score", "usual", "rows", "z"], rows, numeric=(3, 4, 5, 6))]
     return CommandResult(
         found.to_dict,
-        _anomaly_words(found, log.name, most),
-        page=page,
+        words,
+        page=lambda **stamp: report.anomalies_page(found, source=log.name, **stamp),
         notes=[mixed] if len(found.versions) > 1 else [],
         exit_code=int(bool(found.unusual)),
     )
-
-
-def _anomaly_words(found: Anomalies, name: str, most: int) -> Iterator[str]:
-    from discreet.report import anomaly_findings
-
-    users = len({standing.user for standing in found.standings})
-    yield heading(f"Unusual days in {name}: {len(found.days):,} days of {users:,} users")
-    yield from finding_lines(anomaly_findings(found))
-    if not found.unusual:
-        return
-    yield ""
-    rows = [
-        (
-            day.user,
-            day.role,
-            day.day.isoformat(),
-            f"{day.score:.2f}",
-            f"{day.usual:.2f}",
-            f"{day.rows:,}",
-            f"{day.z:.1f}",
-        )
-        for day in found.unusual[:most]
-    ]
-    yield table(["user", "role", "day", "score", "usual", "rows", "z"], rows, numeric=(3, 4, 5, 6))
 
 
 @click.command(name="incidents", short_help="Rank leaked results by severity.")
@@ -271,39 +234,30 @@ def incidents(
     retained = None if frame is None else datetime.timedelta(days=frame)
     ranked = triage(scored_results(log, since, until), leaked=leaked or None, frame=retained)
 
-    def page(**stamp: Any) -> str:
-        from discreet.report import incidents_page
-
-        return incidents_page(ranked[:most], whole=len(ranked), frame=frame, source=log.name, **stamp)
-
+    words: list[str | Iterator[str]] = [
+        heading(f"Incidents in {log.name}"),
+        finding_lines(lambda: report.incident_findings(ranked)),
+    ]
+    if ranked:
+        rows = [
+            (
+                incident.result.id,
+                incident.result.user,
+                f"{incident.result.time:%Y-%m-%d %H:%M}",
+                f"{incident.score:.2f}",
+                f"{incident.result.score:.2f}",
+                f"{incident.result.rows:,}",
+                f"{incident.held:,}",
+                ", ".join(str(row.row) for row in incident.rows[:3]),
+                ", ".join(column.column for column in incident.columns[:3]),
+            )
+            for incident in ranked[:most]
+        ]
+        headers = ["id", "user", "time", "score", "alone", "rows", "held", "heaviest rows", "heaviest columns"]
+        words += ["", table(headers, rows, numeric=(3, 4, 5, 6))]
+    about: dict[str, Any] = {"whole": len(ranked), "frame": frame, "source": log.name}
     return CommandResult(
         lambda: {"incidents": [incident.to_dict() for incident in ranked]},
-        _incident_words(ranked, log.name, most),
-        page=page,
+        words,
+        page=lambda **stamp: report.incidents_page(ranked[:most], **about, **stamp),
     )
-
-
-def _incident_words(ranked: list[Incident], name: str, most: int) -> Iterator[str]:
-    from discreet.report import incident_findings
-
-    yield heading(f"Incidents in {name}")
-    yield from finding_lines(incident_findings(ranked))
-    if not ranked:
-        return
-    yield ""
-    rows = [
-        (
-            incident.result.id,
-            incident.result.user,
-            f"{incident.result.time:%Y-%m-%d %H:%M}",
-            f"{incident.score:.2f}",
-            f"{incident.result.score:.2f}",
-            f"{incident.result.rows:,}",
-            f"{incident.held:,}",
-            ", ".join(str(row.row) for row in incident.rows[:3]),
-            ", ".join(column.column for column in incident.columns[:3]),
-        )
-        for incident in ranked[:most]
-    ]
-    headers = ["id", "user", "time", "score", "alone", "rows", "held", "heaviest rows", "heaviest columns"]
-    yield table(headers, rows, numeric=(3, 4, 5, 6))

@@ -7,7 +7,6 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +16,13 @@ from discreet.cli.options import FILE, PATH, draft_option, folder_option, option
 from discreet.cli.output import CommandResult, output, say, table, working, write_text
 from discreet.errors import DataError, SourceNotFound, UsageError
 from discreet.misuse import Sensitivity
-from discreet.misuse.elicitation import Compare, Interview, Panel, Question, Rate, sections, toml
+from discreet.misuse.elicitation import Compare, Interview, Question, Rate, sections, toml
 from discreet.misuse.elicitation import combine as combine_interviews
 from discreet.misuse.elicitation.comparisons import TOLERABLE
 from discreet.misuse.elicitation.items import items_of
 from discreet.policy import Policy
 from discreet.sources import read
 
-Save = Callable[[Interview], None]
 WELCOME = """\
 Two kinds of questions. First: which of two things would harm a person more if it became known, and how much more?
 Then: how bad would it be if a whole record became known? Records are made up and describe no real person.
@@ -80,7 +78,18 @@ SCORES = {
 @option("--again", type=click.IntRange(1), default=10, metavar="N", help="Questions to ask again.")
 @output("Print the scores as JSON.")
 def elicit(
-    source: str, policy_file: str, out: Path, expert: str, beside: tuple[Path, ...], again: int, **options: Any
+    source: str,
+    policy_file: str,
+    out: Path,
+    expert: str,
+    columns: tuple[str, ...],
+    levels: tuple[str, ...],
+    by_value: tuple[str, ...],
+    most: int,
+    comparisons: int | None,
+    ratings: int,
+    beside: tuple[Path, ...],
+    again: int,
 ) -> CommandResult:
     """Ask an expert how sensitive the values of DATA's sensitive columns are.
 
@@ -93,60 +102,61 @@ def elicit(
     Questions show values as categories, never one that fewer than 5 people have, and made-up records that describe no
     real person. The same command continues an interview that was stopped.
     """
-    interview = load(out) if out.exists() else _begin(source, policy_file, expert, **options)
-    if out.exists() and interview.expert != expert and expert != "expert":
-        raise UsageError(f"{out} holds the answers of another expert.", remedy="Give every expert a separate file.")
+    if out.exists():
+        interview = load(out)
+        if interview.expert != expert and expert != "expert":
+            raise UsageError(f"{out} holds the answers of another expert.", remedy="Give every expert a separate file.")
+    else:
+        policy = Policy.load(policy_file)
+        data = read(source, policy=policy)
+        chosen = list(columns) or list(policy.sensitive)
+        data.require(chosen)
+        with working(f"Counting values in {data.name}"):
+            numbers = {}
+            for text in levels:
+                column, _, level = text.rpartition("=")
+                if not column or not level.isdigit():
+                    raise UsageError("--level needs a column and a number.", remedy="For example: --level diagnosis=2")
+                numbers[column] = int(level)
+            items = items_of(data, chosen, by_value=by_value, rules=policy.rules, levels=numbers, most=most)
+        # Experts get questions in different orders, the same expert always in the same one.
+        seed = int.from_bytes(hashlib.sha256(expert.encode()).digest()[:4], "big")
+        interview = Interview.begin(expert, items, comparisons=comparisons, ratings=ratings, seed=seed)
     if beside:
         panel = combine_interviews([interview, *(load(path) for path in beside)])
         interview = interview.ask_again(panel.disputed, most=again)
     if interview.next_question() is not None:
-        interview = _ask_in_terminal(interview, out)
-    answered = f"{len(interview.answers)} answers in {out}, about {interview.left} questions left."
-    scored = zip(interview.items, interview.scores(), interview.known, strict=True)
+        if not sys.stdin.isatty():
+            raise UsageError(
+                "Questions need a terminal.", remedy="Run this in one, or use discreet.misuse.elicitation from Python."
+            )
+        save(interview, out)
+        try:
+            interview = conduct(interview, out)
+        except (click.Abort, KeyboardInterrupt):
+            say(f"\nEvery answer is saved in {out}. The same command continues from there.")
+            raise
+    scored = list(zip(interview.items, interview.scores(), interview.known, strict=True))
     rows = [
         (item.column, item.label, f"{score:.3f}" if known else "?")
         for item, score, known in sorted(scored, key=lambda row: (row[0].column, -row[1]))
     ]
-    score_table = table(["column", "value", "score"], rows, numeric=(2,))
+    answered = f"{len(interview.answers)} answers in {out}, about {interview.left} questions left."
     return CommandResult(
-        lambda: _interview_figures(interview),
-        [score_table],
+        lambda: {
+            "expert": interview.expert,
+            "answers": len(interview.answers),
+            "left": interview.left,
+            "consistency_ratio": interview.consistency.ratio,
+            "items": [
+                {"column": item.column, "label": item.label, "score": round(float(score), 4) if known else None}
+                for item, score, known in scored
+            ],
+        },
+        [table(["column", "value", "score"], rows, numeric=(2,))],
         notes=[answered, *consistency_words(interview.expert, interview.consistency.ratio)],
         next_step=f"discreet misuse combine {out} --out sensitivity.toml",
     )
-
-
-def _begin(
-    source: str,
-    policy_file: str,
-    expert: str,
-    *,
-    columns: Sequence[str],
-    levels: Sequence[str],
-    by_value: Sequence[str],
-    most: int,
-    comparisons: int | None,
-    ratings: int,
-) -> Interview:
-    policy = Policy.load(policy_file)
-    data = read(source, policy=policy)
-    chosen = list(columns) or list(policy.sensitive)
-    data.require(chosen)
-    with working(f"Counting values in {data.name}"):
-        items = items_of(data, chosen, by_value=by_value, rules=policy.rules, levels=_levels(levels), most=most)
-    # Experts get questions in different orders, the same expert always in the same one.
-    seed = int.from_bytes(hashlib.sha256(expert.encode()).digest()[:4], "big")
-    return Interview.begin(expert, items, comparisons=comparisons, ratings=ratings, seed=seed)
-
-
-def _levels(given: Sequence[str]) -> dict[str, int]:
-    levels = {}
-    for text in given:
-        column, _, level = text.rpartition("=")
-        if not column or not level.isdigit():
-            raise UsageError("--level needs a column and a number.", remedy="For example: --level diagnosis=2")
-        levels[column] = int(level)
-    return levels
 
 
 def load(path: Path) -> Interview:
@@ -169,20 +179,6 @@ def save(interview: Interview, path: Path) -> None:
     beside.replace(path)
 
 
-def _interview_figures(interview: Interview) -> dict[str, Any]:
-    scored = zip(interview.items, interview.scores(), interview.known, strict=True)
-    return {
-        "expert": interview.expert,
-        "answers": len(interview.answers),
-        "left": interview.left,
-        "consistency_ratio": interview.consistency.ratio,
-        "items": [
-            {"column": item.column, "label": item.label, "score": round(float(score), 4) if known else None}
-            for item, score, known in scored
-        ],
-    }
-
-
 def consistency_words(expert: str, ratio: float | None) -> list[str]:
     """The consistency ratio, and what a high one means."""
     if ratio is None:
@@ -191,28 +187,7 @@ def consistency_words(expert: str, ratio: float | None) -> list[str]:
     return [f"Consistency ratio of {expert}: {ratio:.2f} ({meaning})."]
 
 
-class StopInterview(Exception):
-    """The expert wants to stop."""
-
-
-class UndoAnswer(Exception):
-    """The expert wants to undo the last answer."""
-
-
-def _ask_in_terminal(interview: Interview, out: Path) -> Interview:
-    if not sys.stdin.isatty():
-        raise UsageError(
-            "Questions need a terminal.", remedy="Run this in one, or use discreet.misuse.elicitation from Python."
-        )
-    save(interview, out)
-    try:
-        return conduct(interview, lambda so_far: save(so_far, out))
-    except (click.Abort, KeyboardInterrupt):
-        say(f"\nEvery answer is saved in {out}. The same command continues from there.")
-        raise
-
-
-def conduct(interview: Interview, save: Save) -> Interview:
+def conduct(interview: Interview, out: Path) -> Interview:
     """Ask until done or stopped; every answer is saved before the next question."""
     say(WELCOME)
     rechecked = 0
@@ -220,64 +195,56 @@ def conduct(interview: Interview, save: Save) -> Interview:
         question = interview.next_question()
         compared = not isinstance(question, Compare) and not interview.again and not interview.rated
         if compared and rechecked < RECHECKS:
-            interview, rechecked = _recheck(interview), rechecked + 1
-            question = interview.next_question()
+            rechecked += 1
+            consistency = interview.consistency
+            if not consistency.tolerable and consistency.ratio is not None:
+                say(
+                    f"Some comparisons contradict each other (consistency ratio {consistency.ratio:.2f}, good is up to "
+                    f"{TOLERABLE:.2f}). The one that fits least is asked again:\n"
+                )
+                interview = interview.recheck()
+                question = interview.next_question()
         if question is None:
             return interview
-        try:
-            interview = interview.answer(question, ask(interview, question))
-        except UndoAnswer:
-            interview = interview.undo()
-        except StopInterview:
+        following = ask(interview, question)
+        if following is None:
             return interview
-        save(interview)
+        interview = following
+        save(interview, out)
 
 
-def _recheck(interview: Interview) -> Interview:
-    consistency = interview.consistency
-    if consistency.tolerable or consistency.ratio is None:
-        return interview
-    say(
-        f"Some comparisons contradict each other (consistency ratio {consistency.ratio:.2f}, good is up to {TOLERABLE:.2f}). "
-        "The one that fits least is asked again:\n"
-    )
-    return interview.recheck()
-
-
-def ask(interview: Interview, question: Question) -> float | None:
-    """Ask one question until the answer makes sense."""
-    say(_question_words(interview, question))
+def ask(interview: Interview, question: Question) -> Interview | None:
+    """Ask one question until the answer makes sense; None to stop."""
+    asked = f"\nQuestion {len(interview.answers) + 1}, about {interview.left - 1} more after it\n"
+    if isinstance(question, Rate):
+        record = "\n".join(f"    {interview.items[item]}" for item in question.items)
+        asked += (
+            f"A person's name becomes known together with this (a made-up record):\n{record}\n"
+            "How bad is that, from 0 (harmless) to 10 (as bad as possible)?"
+        )
+    else:
+        first, second = interview.items[question.first], interview.items[question.second]
+        asked += f"Which would harm a person more if it became known?\n    a  {first}\n    b  {second}"
+    say(asked)
     while True:
         typed = (
             click.prompt("Your answer", prompt_suffix=": ", default="", show_default=False, err=True).strip().lower()
         )
         if typed in ("q", "quit"):
-            raise StopInterview
-        if typed in ("u", "undo") and interview.answers:
-            raise UndoAnswer
-        if typed in ("s", "skip", "pass"):
             return None
+        if typed in ("u", "undo") and interview.answers:
+            return interview.undo()
+        if typed in ("s", "skip", "pass"):
+            return interview.answer(question, None)
         answer = read_comparison(typed) if isinstance(question, Compare) else read_rating(typed)
         if answer is not None:
-            return answer
+            return interview.answer(question, answer)
         if typed in ("?", "help"):
             say(WELCOME)
         if isinstance(question, Rate):
             say("A number from 0 to 10, also 7.5.")
         else:
             say("= if both are alike, else a or b with a number from 2 (slightly) to 9 (times) as harmful: a3, b9.")
-
-
-def _question_words(interview: Interview, question: Question) -> str:
-    number = f"Question {len(interview.answers) + 1}, about {interview.left - 1} more after it"
-    if isinstance(question, Rate):
-        record = "\n".join(f"    {interview.items[item]}" for item in question.items)
-        return (
-            f"\n{number}\nA person's name becomes known together with this (a made-up record):\n{record}\n"
-            "How bad is that, from 0 (harmless) to 10 (as bad as possible)?"
-        )
-    first, second = interview.items[question.first], interview.items[question.second]
-    return f"\n{number}\nWhich would harm a person more if it became known?\n    a  {first}\n    b  {second}"
 
 
 def read_comparison(typed: str) -> float | None:
@@ -323,19 +290,6 @@ def combine(files: tuple[Path, ...], out: Path | None) -> CommandResult:
     version = Sensitivity.from_dict(content).version
     agreement = "" if panel.agreement is None else f", agreement (Kendall's tau) {panel.agreement:.2f}"
     text = toml(content, notes=[f"Sensitivity version {version}, from {len(panel.experts)} expert(s){agreement}."])
-    notes = _panel_notes(panel, version)
-    if out is not None:
-        write_text(out, text)
-        notes.append(f"Wrote {out}. Paste it into the policy.")
-    return CommandResult(
-        lambda: {"version": version, **panel.to_dict(), "sensitivity": content},
-        [text.rstrip("\n")] if out is None else [],
-        notes=notes,
-    )
-
-
-def _panel_notes(panel: Panel, version: str) -> list[str]:
-    """How far the experts agree, and which values they dispute."""
     notes = [f"Version {version}: {len(panel.items)} values, {len(panel.experts)} expert(s)."]
     for expert, ratio in zip(panel.experts, panel.ratios, strict=True):
         notes += consistency_words(expert, ratio)
@@ -344,15 +298,21 @@ def _panel_notes(panel: Panel, version: str) -> list[str]:
         notes.append(f"Agreement (Kendall's tau, averaged over pairs): {panel.agreement:.2f}, {words}.")
     spread: Any = panel.disagreement
     disputed = [index for index in panel.disputed if spread[index] > DISPUTED][:5]
-    if not disputed:
-        return notes
-    notes.append("Most disputed:")
-    for index in disputed:
-        scores = zip(panel.experts, panel.single[:, index], strict=True)
-        given = ", ".join(f"{name} {score:.2f}" for name, score in scores if not math.isnan(score))
-        notes.append(f"  {panel.items[index]} ({given})")
-    notes.append("Next: discreet misuse elicit DATA --out ONE.json --beside OTHER.json asks about these again.")
-    return notes
+    if disputed:
+        notes.append("Most disputed:")
+        for index in disputed:
+            scores = zip(panel.experts, panel.single[:, index], strict=True)
+            given = ", ".join(f"{name} {score:.2f}" for name, score in scores if not math.isnan(score))
+            notes.append(f"  {panel.items[index]} ({given})")
+        notes.append("Next: discreet misuse elicit DATA --out ONE.json --beside OTHER.json asks about these again.")
+    if out is not None:
+        write_text(out, text)
+        notes.append(f"Wrote {out}. Paste it into the policy.")
+    return CommandResult(
+        lambda: {"version": version, **panel.to_dict(), "sensitivity": content},
+        [text.rstrip("\n")] if out is None else [],
+        notes=notes,
+    )
 
 
 @click.command(name="generate", short_help="Generate a sample log and experts' answers.")
@@ -370,38 +330,27 @@ def generate(out: Path, days: int, misusers: int, seed: int) -> CommandResult:
     """
     import numpy as np
 
+    from discreet.misuse.elicitation import Item, SimulatedExpert
     from discreet.misuse.generated import generate_log
     from discreet.misuse.log import write_line
+    from discreet.people import diagnosis_hierarchy
 
     with working("Generating a log"):
         log = generate_log(np.random.default_rng(seed), days=days, misusers=misusers)
     paths = {"log": out / "log.jsonl", **{name: out / f"{name}.json" for name in EXPERTS}}
     write_text(paths["log"], "".join(write_line(scored) for scored in log.results))
-    for name, text in _simulated_answers(seed).items():
-        write_text(paths[name], text)
-    return CommandResult(
-        lambda: {name: str(path) for name, path in paths.items()},
-        map(str, paths.values()),
-        next_step=f"discreet misuse anomalies {paths['log']}",
-    )
-
-
-def _simulated_answers(seed: int) -> dict[str, str]:
-    """Three experts on the diagnoses and incomes of the demo; the third errs most."""
-    import numpy as np
-
-    from discreet.misuse.elicitation import Item, SimulatedExpert
-    from discreet.people import diagnosis_hierarchy
-
+    # Three experts on the diagnoses and incomes of the demo; the third errs most.
     chapters: dict[str, list[str]] = {}
     for row in diagnosis_hierarchy():
         chapters.setdefault(row[2], []).append(row[0])
     items = [Item("diagnosis", chapter, tuple(values)) for chapter, values in chapters.items()]
     items += [Item("income", "up to 30,000", upper=30_000.0), Item("income", "over 30,000")]
     scores = np.array([SCORES[item.label] for item in items])
-    answers = {}
     for number, name in enumerate(EXPERTS):
         expert = SimulatedExpert(scores, np.random.default_rng([seed, number]), comparing=0.3 + 0.2 * number)
-        interview = expert.interview(name, items, seed=number)
-        answers[name] = json.dumps(interview.to_dict(), ensure_ascii=False, indent=1)
-    return answers
+        save(expert.interview(name, items, seed=number), paths[name])
+    return CommandResult(
+        lambda: {name: str(path) for name, path in paths.items()},
+        map(str, paths.values()),
+        next_step=f"discreet misuse anomalies {paths['log']}",
+    )

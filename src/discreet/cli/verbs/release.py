@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,11 +14,12 @@ from discreet.cli.main import Verbs
 from discreet.cli.options import (
     FILE,
     HIERARCHIES,
-    DataAndPopulation,
     actor_option,
-    added,
+    data_and_population,
     option,
+    options,
     policy_option,
+    population_option,
     store_option,
 )
 from discreet.cli.output import CommandResult, bullet, heading, output, paragraph, plain, table, working
@@ -28,9 +29,7 @@ if TYPE_CHECKING:
     from discreet.releases.delivery.copies import Delivered
     from discreet.releases.delivery.release import Release
     from discreet.releases.delivery.repository import StoredRelease
-    from discreet.releases.delivery.service import Opened
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 FORCE = "Proceed with fewer than 30 marks, or with detectable decoys."
 SUPPRESSION = "Largest share of people suppressed."
 LOSS = "Information-loss metric to minimise."
@@ -74,47 +73,37 @@ def command() -> None:
     """
 
 
-def release_options(command: Command) -> Command:
-    """The options that decide what a release looks like."""
-    options = (
-        option("--population", metavar="POP", required=True, help="Table of the people the data were drawn from."),
-        policy_option(HIERARCHIES),
-        option("--k", type=click.IntRange(2), default=5, help=ALIKE),
-        option("--suppression", type=click.FloatRange(0, 1), default=0.1, metavar="S", help=SUPPRESSION),
-        option("--loss", default="dm_star", metavar="NAME", help=LOSS),
-        option(
-            "--law",
-            default="0.2/0.5",
-            metavar="LAW",
-            help="How often a mark is in a copy: 0.2/0.5, 0.5, or nuida:C for C colluding recipients.",
-        ),
-        option("--force", is_flag=True, help=FORCE),
-    )
-    return added(options, command)
-
-
-def delivery_options(command: Command) -> Command:
-    """Where and how copies are written, and by whom."""
-    options = (
-        option("--out", metavar="DIR", required=True, help="Folder that gets a folder per recipient."),
-        option(
-            "--format",
-            "file_format",
-            type=click.Choice(["parquet", "csv", "csv.gz"]),
-            default="parquet",
-            help="Format of the copies.",
-        ),
-        actor_option,
-        store_option,
-    )
-    return added(options, command)
-
-
-def recipients_option(command: Command) -> Command:
-    """Recipients by name."""
-    return option(
-        "--recipient", "recipients", metavar="NAME", multiple=True, required=True, help="A recipient; once for each."
-    )(command)
+release_options = options(
+    population_option,
+    policy_option(HIERARCHIES),
+    option("--k", type=click.IntRange(2), default=5, help=ALIKE),
+    option("--suppression", type=click.FloatRange(0, 1), default=0.1, metavar="S", help=SUPPRESSION),
+    option("--loss", default="dm_star", metavar="NAME", help=LOSS),
+    option(
+        "--law",
+        default="0.2/0.5",
+        metavar="LAW",
+        help="How often a mark is in a copy: 0.2/0.5, 0.5, or nuida:C for C colluding recipients.",
+    ),
+    option("--force", is_flag=True, help=FORCE),
+)
+"""What a release looks like."""
+delivery_options = options(
+    option("--out", metavar="DIR", required=True, help="Folder that gets a folder per recipient."),
+    option(
+        "--format",
+        "file_format",
+        type=click.Choice(["parquet", "csv", "csv.gz"]),
+        default="parquet",
+        help="Format of the copies.",
+    ),
+    actor_option,
+    store_option,
+)
+"""Where and how copies are written, and by whom."""
+recipients_option = option(
+    "--recipient", "recipients", metavar="NAME", multiple=True, required=True, help="A recipient; once for each."
+)
 
 
 @click.command(name="plan", short_help="Preview a release; nothing is written.")
@@ -142,13 +131,12 @@ def plan(data: str, population: str, policy_file: str, recipients: str, **settin
         if recipients.isdecimal() or recipients.startswith("-"):
             raise UsageError("A release has at least one recipient.", remedy="Say how many: --recipients 20")
         number = len(check_names([name.strip() for name in recipients.split(",")], "recipient"))
-    tables = DataAndPopulation.read(data, population, policy_file)
-    with working(f"Planning a release of {tables.data.name}"):
-        planned = plan_release(*tables, number, **settings)
-    title = heading(f"A release of {tables.data.name} to {number} recipients")
+    source, people = data_and_population(data, population, policy_file)
+    with working(f"Planning a release of {source.name}"):
+        planned = plan_release(source, people, number, **settings)
     return CommandResult(
         planned.to_dict,
-        [title, *map(bullet, planned.words())],
+        [heading(f"A release of {source.name} to {number} recipients"), *map(bullet, planned.words())],
         next_step="discreet release make, with --name, --recipient for each, --out, and the confirmations it asks for",
     )
 
@@ -184,7 +172,7 @@ def make(
     no_row_ids: bool,
     actor: str | None,
     address: str | None,
-    **options: Any,
+    **settings: Any,
 ) -> CommandResult:
     """Give every recipient a traceable copy of DATA: a folder with the data, a README and the agreement.
 
@@ -202,10 +190,17 @@ def make(
     from discreet.releases.preconditions import AGREEMENT, Gates
 
     names = ("population_source", "population_licence", "counts_only", "sign_off")
-    confirmed = {name: options.pop(name) for name in names}
-    gates = Gates(**confirmed, agreement=AGREEMENT if agreement is None else _agreement(agreement)).check()
-    tables = DataAndPopulation.read(data, population, policy_file)
-    with working(f"Sealing release {options['name']}"):
+    confirmed = {name: settings.pop(name) for name in names}
+    try:
+        text = AGREEMENT if agreement is None else agreement.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"{agreement} cannot be read ({type(error).__name__}).",
+            remedy="Give a text file in UTF-8, or leave it out.",
+        ) from None
+    gates = Gates(**confirmed, agreement=text).check()
+    tables = data_and_population(data, population, policy_file)
+    with working(f"Sealing release {settings['name']}"):
         made = release(
             *tables,
             recipients,
@@ -213,20 +208,11 @@ def make(
             row_ids=None if no_row_ids else row_ids,
             store=address,
             actor=actor,
-            **options,
+            **settings,
         )
     with working(f"Writing {len(recipients)} copies"):
         copies = made.write(out, format=file_format, recipients=recipients)
     return _delivered(made.refreshed(), copies)
-
-
-def _agreement(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"{file} cannot be read ({type(error).__name__}).", remedy="Give a text file in UTF-8, or leave it out."
-        ) from None
 
 
 @click.command(name="add-recipient", short_help="Give a later recipient a copy of a release.")
@@ -268,30 +254,29 @@ def add_recipient(
 
 def _delivered(made: Release, copies: Sequence[Delivered]) -> CommandResult:
     """What was written, for whom."""
+    from discreet.releases.plan import columns_by_role
+
+    marks = made.preflight.get("marks", 0)
+    rows = [
+        (copy.recipient, f"{copy.rows:,}", copy.file[:16], copy.folder if copy.new else f"{copy.folder} (existed)")
+        for copy in copies
+    ]
+    words = [
+        heading(f"Release {made.name}, version {made.version}: {len(copies)} copies, {marks} marks"),
+        table(["recipient", "rows", "SHA-256", "folder"], rows, numeric=(1,)),
+    ]
+    if made.manifest.published:
+        words.append(paragraph(f"Every copy has {columns_by_role(made.manifest.published)}."))
+    words.append(f"The manifest is sealed; the ledger holds its SHA-256: {made.opened.kept.digest}")
     return CommandResult(
         lambda: {**made.to_dict(), "delivered": [copy.to_dict() for copy in copies]},
-        _delivery_words(made, copies),
+        words,
         notes=[
             "Who has which control records is known only to the store and its keys: back up both.",
             "Store a head of the ledger elsewhere: discreet ledger head --out head.json",
         ],
         next_step=f"discreet release show {made.name}",
     )
-
-
-def _delivery_words(made: Release, copies: Sequence[Delivered]) -> Iterator[str]:
-    from discreet.releases.plan import columns_by_role
-
-    marks = made.preflight.get("marks", 0)
-    yield heading(f"Release {made.name}, version {made.version}: {len(copies)} copies, {marks} marks")
-    rows = [
-        (copy.recipient, f"{copy.rows:,}", copy.file[:16], copy.folder if copy.new else f"{copy.folder} (existed)")
-        for copy in copies
-    ]
-    yield table(["recipient", "rows", "SHA-256", "folder"], rows, numeric=(1,))
-    if made.manifest.published:
-        yield paragraph(f"Every copy has {columns_by_role(made.manifest.published)}.")
-    yield f"The manifest is sealed; the ledger holds its SHA-256: {made.opened.kept.digest}"
 
 
 @click.command(name="retire", short_help="Give a recipient no further copies of a release.")
@@ -317,9 +302,8 @@ def retire(release_name: str, recipients: tuple[str, ...], actor: str | None, ad
     return CommandResult(made.opened.kept.to_dict, _state_words(made.opened.kept))
 
 
-def _state_words(kept: StoredRelease) -> Iterator[str]:
+def _state_words(kept: StoredRelease) -> list[str]:
     """The state of the copies of one version."""
-    yield heading(f"Release {kept.name}, version {kept.version}")
     rows = [
         (
             copy.recipient,
@@ -330,7 +314,8 @@ def _state_words(kept: StoredRelease) -> Iterator[str]:
         )
         for copy in kept.copies
     ]
-    yield table(["recipient", "state", "rows", "SHA-256", "since"], rows, numeric=(2,))
+    states = table(["recipient", "state", "rows", "SHA-256", "since"], rows, numeric=(2,))
+    return [heading(f"Release {kept.name}, version {kept.version}"), states]
 
 
 @click.command(name="show", short_help="Show a release and the state of its copies.")
@@ -349,41 +334,37 @@ def show(release_name: str, version: int | None, address: str | None) -> Command
       discreet release show spring --store store.db
     """
     from discreet.releases.delivery.service import open_release
+    from discreet.releases.plan import columns_by_role, published_columns
 
     opened = open_release(release_name, address, version=version)
-    manifest = opened.manifest
-
-    def figures() -> dict[str, Any]:
-        from discreet.releases.plan import published_columns
-
-        return {
+    manifest, gates = opened.manifest, opened.manifest.gates
+    levels = ", ".join(f"{name} {level}" for name, level in manifest.levels.items())
+    classes, marks = f"{len(manifest.released):,} classes", f"{len(manifest.codebook.marks)} marks"
+    words = [
+        *_state_words(opened.kept),
+        "",
+        plain(f"Levels: {levels}. k = {manifest.settings.k}, law {manifest.settings.law}."),
+        f"{manifest.released.records:,} people in {classes}; {marks}.",
+    ]
+    if manifest.published:
+        words.append(plain(f"Every copy has {columns_by_role(manifest.published)}."))
+    population = f"{gates.population_source} ({gates.population_licence})"
+    words += [
+        plain(f"Approved under {gates.sign_off}; population: {population}."),
+        f"The manifest is the one that the ledger committed to: {opened.kept.digest}",
+    ]
+    return CommandResult(
+        lambda: {
             **opened.kept.to_dict(),
             "levels": manifest.levels,
             "k": manifest.settings.k,
             "law": manifest.settings.law,
-            "gates": {name: value for name, value in manifest.gates.to_dict().items() if name != "agreement"},
+            "gates": {name: value for name, value in gates.to_dict().items() if name != "agreement"},
             "published": published_columns(manifest.published, manifest.released),
             "preflight": dict(manifest.preflight),
-        }
-
-    return CommandResult(figures, _manifest_words(opened))
-
-
-def _manifest_words(opened: Opened) -> Iterator[str]:
-    from discreet.releases.plan import columns_by_role
-
-    manifest, gates = opened.manifest, opened.manifest.gates
-    yield from _state_words(opened.kept)
-    yield ""
-    levels = ", ".join(f"{name} {level}" for name, level in manifest.levels.items())
-    classes, marks = f"{len(manifest.released):,} classes", f"{len(manifest.codebook.marks)} marks"
-    yield plain(f"Levels: {levels}. k = {manifest.settings.k}, law {manifest.settings.law}.")
-    yield f"{manifest.released.records:,} people in {classes}; {marks}."
-    if manifest.published:
-        yield plain(f"Every copy has {columns_by_role(manifest.published)}.")
-    population = f"{gates.population_source} ({gates.population_licence})"
-    yield plain(f"Approved under {gates.sign_off}; population: {population}.")
-    yield f"The manifest is the one that the ledger committed to: {opened.kept.digest}"
+        },
+        words,
+    )
 
 
 @click.command(name="list", short_help="List the releases in a store.")

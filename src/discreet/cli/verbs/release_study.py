@@ -2,44 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import click
 
+from discreet import report
 from discreet.anonymity import LOSSES, anonymise
-from discreet.cli.options import HIERARCHIES, DataAndPopulation, added, folder_option, option, policy_option
+from discreet.cli.options import (
+    HIERARCHIES,
+    Decorator,
+    data_and_population,
+    folder_option,
+    option,
+    options,
+    policy_option,
+    population_option,
+)
 from discreet.cli.output import CommandResult, bullet, finding_lines, heading, output, paragraph, table, working
 from discreet.cli.verbs.release import ALIKE, FORCE, LOSS, SUPPRESSION
 from discreet.errors import UsageError
 from discreet.policy import Policy
-from discreet.releases import Cell, Feasibility, FeasibilityGrid, Fingerprints, feasibility_grid, plan_fingerprints
 from discreet.releases import feasibility as measure_feasibility
+from discreet.releases import feasibility_grid, plan_fingerprints
 from discreet.releases.plan import columns_by_role
-from discreet.sources import Table, read
+from discreet.sources import read
 from discreet.wording import brief_percent
 
-if TYPE_CHECKING:
-    from discreet.releases.attacks import Played
+GRID_COLUMNS = {
+    "suppressed": "suppressed",
+    "classes": "classes",
+    "close_to_k": "close to k",
+    "min_link": "least link",
+    "candidate_classes": "candidates",
+    "candidates_without_subjects": "without subjects",
+}
+"""Numbers of a pair of limits, with their headings."""
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 
-
-def search_options(*, smallest_k: int, suppression: float, loss: str) -> Callable[[Command], Command]:
+def search_options(*, smallest_k: int, suppression: float, loss: str) -> Decorator:
     """The options of a search for levels."""
-    options = (
+    return options(
         policy_option(HIERARCHIES),
         option("--k", type=click.IntRange(smallest_k), default=5, metavar="K", help=ALIKE),
         option("--suppression", type=float, default=suppression, metavar="S", help=SUPPRESSION),
         option("--loss", type=click.Choice(list(LOSSES)), default=loss, help=LOSS),
     )
-    return lambda command: added(options, command)
-
-
-population_option = option(
-    "--population", metavar="POP", required=True, help="Table of the people the data were drawn from."
-)
 
 
 @click.command(name="feasibility", short_help="Check whether decoys can be put into a table.")
@@ -59,53 +68,33 @@ def feasibility(
       discreet release feasibility people.csv --policy policy.toml --population register.parquet --k 10 --suppression 0.05
       discreet release feasibility people.csv --policy policy.toml --population census.csv --grid --report room.html
     """
-    tables = DataAndPopulation.read(source, population, policy_file)
-    with working(f"Counting people who look alike in {tables.data.name} and {tables.population.name}"):
-        measured = measure_feasibility(*tables, k=k, suppression=suppression, loss=loss)
-        cells = feasibility_grid(*tables, loss=loss) if grid else None
+    data, people = data_and_population(source, population, policy_file)
+    with working(f"Counting people who look alike in {data.name} and {people.name}"):
+        measured = measure_feasibility(data, people, k=k, suppression=suppression, loss=loss)
+        cells = feasibility_grid(data, people, loss=loss) if grid else None
 
-    def page(**stamp: Any) -> str:
-        from discreet.report import feasibility_page
-
-        data, people = tables
-        about: dict[str, Any] = {"title": f"Room for decoys in {data.name}", "source": data.name}
-        return feasibility_page(measured, grid=cells, population=people.name, policy=data.policy, **about, **stamp)
-
+    about: dict[str, Any] = {"title": f"Room for decoys in {data.name}", "source": data.name, "policy": data.policy}
+    words: list[str | Iterator[str]] = [
+        heading(f"Room for decoys in {data.name} at k = {measured.k}, at most {measured.suppression:.4g} suppressed"),
+        finding_lines(lambda: report.feasibility_findings(measured)),
+    ]
+    if cells is not None:
+        rows = []
+        for cell in cells.cells:
+            start, found = [str(cell.k), f"{cell.suppression:.4g}"], cell.found
+            if found is None:
+                rows.append([*start, "not possible", *[""] * 7])
+                continue
+            levels = " ".join(map(str, found.levels.values()))
+            numbers = (f"{getattr(found, name):,}" for name in GRID_COLUMNS)
+            rows.append([*start, levels, *numbers, f"{found.max_factor:.4g}"])
+        headers = ["k", "share", "levels", *GRID_COLUMNS.values(), "largest factor"]
+        words += ["", table(headers, rows, numeric=(0, 1, 3, 4, 5, 6, 7, 8, 9))]
     return CommandResult(
         lambda: {**measured.to_dict(), "grid": cells.to_dict() if cells else None},
-        _feasibility_words(measured, cells, tables.data),
-        page=page,
+        words,
+        page=lambda **stamp: report.feasibility_page(measured, grid=cells, population=people.name, **about, **stamp),
     )
-
-
-def _feasibility_words(measured: Feasibility, grid: FeasibilityGrid | None, data: Table) -> Iterator[str]:
-    from discreet.report import feasibility_findings
-
-    settings = f"k = {measured.k}, at most {measured.suppression:.4g} suppressed"
-    yield heading(f"Room for decoys in {data.name} at {settings}")
-    yield from finding_lines(feasibility_findings(measured))
-    if grid is None:
-        return
-    yield ""
-    headers = ["k", "share", "levels", "suppressed", "classes", "close to k", "least link", "candidates"]
-    headers += ["without subjects", "largest factor"]
-    yield table(headers, [_grid_row(cell) for cell in grid.cells], numeric=(0, 1, 3, 4, 5, 6, 7, 8, 9))
-
-
-def _grid_row(cell: Cell) -> list[str]:
-    start, measured = [str(cell.k), f"{cell.suppression:.4g}"], cell.found
-    if measured is None:
-        return [*start, "not possible", *[""] * 7]
-    numbers = (
-        measured.suppressed,
-        measured.classes,
-        measured.close_to_k,
-        measured.min_link,
-        measured.candidate_classes,
-        measured.candidates_without_subjects,
-    )
-    levels = " ".join(map(str, measured.levels.values()))
-    return [*start, levels, *(f"{number:,}" for number in numbers), f"{measured.max_factor:.4g}"]
 
 
 @click.command(name="attack", short_help="Simulate recipients who try to find the decoys.")
@@ -152,21 +141,15 @@ def attack(
     from discreet.releases.population_link import Linked
 
     chosen = Law.parse(law)
-    tables = DataAndPopulation.read(source, population, policy_file)
-    with working(f"Releasing {tables.data.name} to {recipients} recipients and attacking their copies"):
-        safe = anonymise(tables.data, k=k, suppression=suppression, loss=loss)
-        linked = Linked.of(safe, tables.population.classes(safe.recoding.names))
+    data, people = data_and_population(source, population, policy_file)
+    with working(f"Releasing {data.name} to {recipients} recipients and attacking their copies"):
+        safe = anonymise(data, k=k, suppression=suppression, loss=loss)
+        linked = Linked.of(safe, people.classes(safe.recoding.names))
         modes = ("marks", "bait") if mode == "both" else (mode,)
-        played = play(linked, tables.data, recipients=recipients, modes=modes, law=chosen, **settings)
-    title = heading(f"{recipients} recipients of {tables.data.name} look for decoys")
-    return CommandResult(played.to_dict, _played_words(title, played), exit_code=0 if played.holds else 1)
-
-
-def _played_words(title: str, played: Played) -> Iterator[str]:
-    yield title
+        played = play(linked, data, recipients=recipients, modes=modes, law=chosen, **settings)
+    words = [heading(f"{recipients} recipients of {data.name} look for decoys")]
     headers = ["attack", "AUC", "chance", "decoys among those named", "by guessing"]
-    for mode, outcomes in played.outcomes.items():
-        yield f"\nMode: {mode}"
+    for played_mode, outcomes in played.outcomes.items():
         rows = [
             (
                 outcome.attack,
@@ -177,9 +160,9 @@ def _played_words(title: str, played: Played) -> Iterator[str]:
             )
             for outcome in outcomes
         ]
-        yield table(headers, rows, numeric=(1, 2, 3, 4))
-    yield ""
-    yield from map(bullet, played.words())
+        words += [f"\nMode: {played_mode}", table(headers, rows, numeric=(1, 2, 3, 4))]
+    words += ["", *map(bullet, played.words())]
+    return CommandResult(played.to_dict, words, exit_code=0 if played.holds else 1)
 
 
 @click.command(name="fingerprints", short_help="Give each recipient different levels, where that is safe.")
@@ -215,8 +198,44 @@ def fingerprints(
     names = [f"{number:0{len(str(recipients))}}" for number in range(1, recipients + 1)]
     with working(f"Comparing the combinations of levels of {data.name}"):
         planned = plan_fingerprints(data, names, **settings)
-    owners = None if leaked is None else _owners(planned, leaked)
-    written = None if out is None else _write_copies(planned, data, out)
+    levels = planned.classes.names
+    rows = [
+        (fingerprint.recipient, *(str(fingerprint.levels[name]) for name in levels), brief_percent(fingerprint.loss))
+        for fingerprint in planned.recipients
+    ]
+    words = [
+        heading(f"Fingerprints of {data.name}: {len(planned.recipients):,} recipients, k = {planned.k:,}"),
+        paragraph(planned.words()),
+        "",
+        table(["recipient", *levels, "lost"], rows, numeric=range(1, len(levels) + 2)),
+        paragraph(f"Every copy has {columns_by_role(data.published)}."),
+    ]
+    owners = written = None
+    if leaked is not None:
+        copy = read(leaked)
+        present = [name for name in levels if name in copy.columns]
+        if not present:
+            raise UsageError("The copy has none of the columns that have levels.", remedy="Is this the right file?")
+        values = {name: [label for (label,) in copy.classes([name]).tuples()] for name in present}
+        owners = list(planned.trace(values))
+        if len(owners) == 1:
+            whose = f"The copy has the levels of recipient {owners[0]}. A third party may have taken it from there."
+        elif owners:
+            whose = f"The copy fits the levels of recipients {', '.join(owners)}: too little is left to identify one."
+        else:
+            whose = "The copy has the levels of no recipient: it was generalised further, or is not one of these."
+        words += ["", whose]
+    if out is not None:
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            problem = f"{out} cannot be created ({type(error).__name__})."
+            raise UsageError(problem, remedy="Give another folder.") from None
+        written = []
+        for fingerprint in planned.recipients:
+            target = out / f"copy-{fingerprint.recipient}.csv"
+            data.export(planned.recoding(fingerprint.recipient), target)
+            written.append(str(target))
     return CommandResult(
         lambda: {
             **planned.to_dict(),
@@ -224,50 +243,6 @@ def fingerprints(
             "owners": owners,
             "written": written,
         },
-        _fingerprint_words(planned, data, owners),
+        words,
         notes=[f"Wrote {len(written):,} copies to {out}, each verified class by class."] if written else [],
     )
-
-
-def _owners(planned: Fingerprints, leaked: str) -> list[str]:
-    copy = read(leaked)
-    names = [name for name in planned.classes.names if name in copy.columns]
-    if not names:
-        raise UsageError("The copy has none of the columns that have levels.", remedy="Is this the right file?")
-    values = {name: [label for (label,) in copy.classes([name]).tuples()] for name in names}
-    return list(planned.trace(values))
-
-
-def _write_copies(planned: Fingerprints, data: Table, out: Path) -> list[str]:
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"{out} cannot be created ({type(error).__name__}).", remedy="Give another folder.") from None
-    targets = []
-    for fingerprint in planned.recipients:
-        targets.append(out / f"copy-{fingerprint.recipient}.csv")
-        data.export(planned.recoding(fingerprint.recipient), targets[-1])
-    return [str(target) for target in targets]
-
-
-def _fingerprint_words(planned: Fingerprints, data: Table, owners: list[str] | None) -> Iterator[str]:
-    yield heading(f"Fingerprints of {data.name}: {len(planned.recipients):,} recipients, k = {planned.k:,}")
-    yield paragraph(planned.words())
-    yield ""
-    names = planned.classes.names
-    rows = [
-        (fingerprint.recipient, *(str(fingerprint.levels[name]) for name in names), brief_percent(fingerprint.loss))
-        for fingerprint in planned.recipients
-    ]
-    headers = ["recipient", *names, "lost"]
-    yield table(headers, rows, numeric=range(1, len(headers)))
-    yield paragraph(f"Every copy has {columns_by_role(data.published)}.")
-    if owners is None:
-        return
-    yield ""
-    if len(owners) == 1:
-        yield f"The copy has the levels of recipient {owners[0]}. A third party may have taken it from there."
-    elif owners:
-        yield f"The copy fits the levels of recipients {', '.join(owners)}: too little is left to identify one."
-    else:
-        yield "The copy has the levels of no recipient: it was generalised further, or is not one of these."

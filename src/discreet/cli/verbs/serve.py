@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from discreet.cli.main import in_good_order
-from discreet.cli.options import FOLDER, acting, added, as_option, option, store_option
+from discreet.cli.options import FOLDER, acting, as_option, option, options, store_option
 from discreet.cli.output import say
 from discreet.errors import UsageError
 from discreet.web.framework.permissions import ROLES
@@ -75,7 +74,15 @@ def command(
     from discreet.web.framework.app import listen
 
     if demo:
-        _refuse_with_demo(address, host, origin)
+        from discreet.web.framework.settings import is_loopback
+
+        if address is not None:
+            raise UsageError("The demonstration has its own store.", remedy="Leave out --store, or --demo.")
+        if not is_loopback(host) or origin is not None:
+            raise UsageError(
+                "The demonstration prints its passwords, so it stays on this machine.",
+                remedy="Leave out --host and --origin.",
+            )
     with listen(host, port) as listener:
         name = f"[{host}]" if ":" in host else host
         settings: dict[str, Any] = {
@@ -92,18 +99,6 @@ def command(
         with in_good_order(), tempfile.TemporaryDirectory(prefix="discreet-demo-") as folder:
             temporary = {"data": Path(folder) / "data", **settings}
             _run(Settings(store=f"{folder}/store.db", demo=True, **temporary), listener, proxy)
-
-
-def _refuse_with_demo(address: str | None, host: str, origin: str | None) -> None:
-    from discreet.web.framework.settings import is_loopback
-
-    if address is not None:
-        raise UsageError("The demonstration has its own store.", remedy="Leave out --store, or --demo.")
-    if not is_loopback(host) or origin is not None:
-        raise UsageError(
-            "The demonstration prints its passwords, so it stays on this machine.",
-            remedy="Leave out --host and --origin.",
-        )
 
 
 def _run(settings: Settings, listener: socket.socket, proxy: str | None) -> None:
@@ -134,14 +129,16 @@ def _announce(site: Site) -> None:
 
 
 # `discreet account`: accounts of the web application, created from outside it.
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-def account_options(command: Command) -> Command:
-    """The store, the address of the web application, and the person acting."""
-    words = "Address of the web application, as given to `discreet serve`; the link starts with it."
-    origin = option("--origin", metavar="URL", default="http://127.0.0.1:8000", help=words)
-    return added((store_option, origin, as_option), command)
+account_options = options(
+    store_option,
+    option(
+        "--origin",
+        metavar="URL",
+        default="http://127.0.0.1:8000",
+        help="Address of the web application, as given to `discreet serve`; the link starts with it.",
+    ),
+    as_option,
+)
 
 
 @click.group(name="account", short_help="Create accounts of the web application from outside it.")

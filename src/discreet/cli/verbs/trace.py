@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.cli.main import Verbs
-from discreet.cli.options import actor_option, added, option, store_option
+from discreet import report
+from discreet.cli.options import actor_option, option, options, store_option
 from discreet.cli.output import CommandResult, bullet, heading, output, table
 from discreet.errors import UsageError
 
 if TYPE_CHECKING:
     from discreet.releases import Trace
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 
-
-@click.group(
-    name="trace",
-    cls=Verbs,
-    verbs={
-        "claims": ("trace", "claims", "Trace claims that people were re-identified."),
-        "leak": ("trace", "leak", "Trace a leaked file."),
-    },
-    short_help="Identify which recipient's copy a leak came from.",
-)
+@click.group(name="trace", short_help="Identify which recipient's copy a leak came from.")
 def command() -> None:
     """Identify which recipient's copy of a release re-identified people, or the rows of a leaked file, came from.
 
@@ -37,29 +26,24 @@ def command() -> None:
     """
 
 
-def trace_options(command: Command) -> Command:
-    """The release, the error rates, and the store."""
-    options = (
-        option("--release", "release_name", metavar="NAME", required=True, help="Name of the release."),
-        option("--version", type=click.IntRange(1), help="An earlier version of it [the newest]."),
-        option(
-            "--alpha",
-            type=float,
-            default=1e-3,
-            metavar="P",
-            help="Largest probability that anybody is accused although all are innocent.",
-        ),
-        option(
-            "--prior", type=float, default=0.5, metavar="P", help="Prior probability that a recipient is the source."
-        ),
-        option("--family", type=click.IntRange(1), metavar="N", help="All recipients to be expected, if more come."),
-        actor_option,
-        store_option,
-    )
-    return added(options, command)
+trace_options = options(
+    option("--release", "release_name", metavar="NAME", required=True, help="Name of the release."),
+    option("--version", type=click.IntRange(1), help="An earlier version of it [the newest]."),
+    option(
+        "--alpha",
+        type=float,
+        default=1e-3,
+        metavar="P",
+        help="Largest probability that anybody is accused although all are innocent.",
+    ),
+    option("--prior", type=float, default=0.5, metavar="P", help="Prior probability that a recipient is the source."),
+    option("--family", type=click.IntRange(1), metavar="N", help="All recipients to be expected, if more come."),
+    actor_option,
+    store_option,
+)
 
 
-@click.command(name="claims", short_help="Trace claims that people were re-identified.")
+@command.command(name="claims", short_help="Trace claims that people were re-identified.")
 @click.argument("claims", metavar="CLAIMS")
 @option("--exclude", metavar="FILE", help="Claims that do not count: your own audits.")
 @option("--earlier", metavar="FILE", multiple=True, help="Claims of an earlier incident; once for each.")
@@ -90,7 +74,7 @@ def claims(
     return _traced(trace(release_name, claims=claims, exclude=exclude or (), earlier=earlier, store=address, **options))
 
 
-@click.command(name="leak", short_help="Trace a leaked file.")
+@command.command(name="leak", short_help="Trace a leaked file.")
 @click.argument("leak", metavar="FILE")
 @option("--column", "columns", metavar="THEIRS=OURS", multiple=True, help="A column that has another name there.")
 @option("--original", metavar="DATA", help="The original table, to recognise decoys by their other columns.")
@@ -130,22 +114,8 @@ def leak(
 
 
 def _traced(trace: Trace) -> CommandResult:
-    def page(**stamp: Any) -> str:
-        from discreet.report import traced_page
-
-        return traced_page(trace, **stamp)
-
-    return CommandResult(trace.to_dict, _trace_words(trace), page=page, exit_code=int(bool(trace.accused)))
-
-
-def _trace_words(trace: Trace) -> Iterator[str]:
     from discreet.releases.tracing.result import power, share
 
-    yield heading(f"{trace.source} against release {trace.release}")
-    for sentence in trace.words().splitlines():
-        yield ""
-        yield bullet(sentence)
-    yield ""
     rows = [
         (
             standing.recipient,
@@ -158,4 +128,14 @@ def _trace_words(trace: Trace) -> Iterator[str]:
         )
         for standing in trace.standings
     ]
-    yield table(["recipient", "for", "against", "e-value", "p-value", "posterior", ""], rows, numeric=(1, 2, 3, 4, 5))
+    headers = ["recipient", "for", "against", "e-value", "p-value", "posterior", ""]
+    words = [heading(f"{trace.source} against release {trace.release}")]
+    for sentence in trace.words().splitlines():
+        words += ["", bullet(sentence)]
+    words += ["", table(headers, rows, numeric=(1, 2, 3, 4, 5))]
+    return CommandResult(
+        trace.to_dict,
+        words,
+        page=lambda **stamp: report.traced_page(trace, **stamp),
+        exit_code=int(bool(trace.accused)),
+    )
