@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -31,8 +31,8 @@ class Loss:
 
     name: str
     meaning: str
-    said: Callable[[float, int], str]
-    """The sentence for a loss among so many people, without a full stop."""
+    said: str
+    """The sentence without its full stop; `{loss}` is the loss, `{each}` that of one person."""
     source: str
     """Key of the reference."""
 
@@ -43,43 +43,37 @@ LOSSES = {
         Loss(
             "loss",
             "how much of its hierarchy each published value covers; a person who is left out counts as all of it",
-            lambda loss, _: f"The loss is {measure(loss)} {SCALE}",
+            f"The loss is {{loss}} {SCALE}",
             "iyengar",
         ),
         Loss(
             "aecs",
             "the average size of a class",
-            lambda loss, _: f"On average {measure(loss)} people look alike, all who are left out counted as one class",
+            "On average {loss} people look alike, all who are left out counted as one class",
             "lefevre",
         ),
         Loss(
             "discernibility",
             "the size of each person's class, and of the whole table for a person who is left out, added up",
-            lambda loss, people: (
-                f"A person looks like {measure(loss / people)} people on average; a person who is left out counts as like everybody"
-            ),
+            "A person looks like {each} people on average; a person who is left out counts as like everybody",
             "bayardo",
         ),
         Loss(
             "dm_star",
             "the size of each person's class, added up, also for those who are left out",
-            lambda loss, people: (
-                f"A person looks like {measure(loss / people)} people on average, those left out included"
-            ),
+            "A person looks like {each} people on average, those left out included",
             "ola",
         ),
         Loss(
             "precision",
             "how far up its hierarchy each column is published, averaged over columns",
-            lambda loss, _: f"The loss of precision is {measure(loss)} {SCALE}",
+            f"The loss of precision is {{loss}} {SCALE}",
             "precision",
         ),
         Loss(
             "entropy",
             "the bits it takes to guess the values back",
-            lambda loss, people: (
-                f"It takes {measure(loss / people)} bits (yes-no questions) per person to guess the values back"
-            ),
+            "It takes {each} bits (yes-no questions) per person to guess the values back",
             "gionis",
         ),
     )
@@ -92,7 +86,9 @@ def loss_in_words(name: str, loss: float, people: int) -> str:
     >>> loss_in_words("loss", 0.241932, 30162)
     'The loss is 0.242 on a scale from 0 (the data as they were) to 1 (nothing left)'
     """
-    return LOSSES[name].said(loss, people) if name in LOSSES else f"The loss ({name}) is {measure(loss)}"
+    if name not in LOSSES:
+        return f"The loss ({name}) is {measure(loss)}"
+    return LOSSES[name].said.format(loss=measure(loss), each=measure(loss / (people or 1)))
 
 
 @dataclass(frozen=True)

@@ -261,6 +261,17 @@ REFERENCES = {
     "Endowment 5(11).",
     "wan": "Wan, Z. et al. (2015). A game theoretic framework for analyzing re-identification risk. PLoS ONE 10(3).",
 }
+REMAINS = points("""
+- Only the assessed columns count. An adversary who knows more about people, or a column without a role, makes classes
+  smaller than shown here.
+- The adversary is assumed to know every assessed value exactly. Errors in either data set make a match harder, so the
+  risks are on the safe side.
+- One guess per person is measured. An adversary who plans, buys further data or tries again is not measured here.
+- Earlier releases about the same people are not taken into account: two harmless tables can be joined.""")
+ESTIMATED, COMPLETE = points("""
+- Population uniques are estimates. They hold if the data are a random sample; if people were selected, by illness for
+  instance, the truth can be different.
+- The population is taken as complete and coded like the data; people it misses have fewer look-alikes than shown.""")
 
 
 def assessment_page(
@@ -395,30 +406,14 @@ def parameters(assessment: Assessment) -> list[Row]:
 
 def remains(assessment: Assessment) -> Iterator[str]:
     """What these measures do not say."""
-    yield (
-        "Only the assessed columns count. An adversary who knows more about people, or a column without a role, "
-        "makes classes smaller than shown here."
-    )
-    yield (
-        "The adversary is assumed to know every assessed value exactly. Errors in either data set make a match "
-        "harder, so the risks are on the safe side."
-    )
-    yield "One guess per person is measured. An adversary who plans, buys further data or tries again is not measured here."
-    yield "Earlier releases about the same people are not taken into account: two harmless tables can be joined."
+    yield from REMAINS
     yield (
         "What can be inferred is measured for the sensitive columns of the policy only."
         if assessment.inference
         else "No column was named sensitive, so nothing is said about what can be learnt without recognising anybody."
     )
-    if assessment.population_uniqueness is None:
-        return
-    if assessment.presence is None:
-        yield (
-            "Population uniques are estimates. They hold if the data are a random sample; if people were selected, by "
-            "illness for instance, the truth can be different."
-        )
-    else:
-        yield "The population is taken as complete and coded like the data; people it misses have fewer look-alikes than shown."
+    if assessment.population_uniqueness is not None:
+        yield COMPLETE if assessment.presence is not None else ESTIMATED
 
 
 def method(assessment: Assessment) -> Iterator[str]:

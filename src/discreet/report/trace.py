@@ -5,7 +5,8 @@ from __future__ import annotations
 import datetime
 import math
 
-from discreet.releases.tracing.result import RecipientEvidence, Trace, power, share, statements
+from discreet.releases.tracing.evidence import ClaimOrigin
+from discreet.releases.tracing.result import RecipientEvidence, Trace, power, share, told
 from discreet.report.charts.bars import Bar, Group
 from discreet.report.toolkit import page
 from discreet.report.toolkit.page import Figure, Finding, Pill, Table, bullets
@@ -51,17 +52,17 @@ def traced_findings(trace: Trace) -> tuple[Finding, ...]:
 
 def by_topic(trace: Trace) -> list[tuple[str, Finding]]:
     """Findings with the figure that proves each."""
-    return [(said.topic, Finding(said.says, said.then)) for said in statements(trace) if said.topic in CARDS]
+    return [(said.topic, Finding(said.says, said.then)) for said in told(trace) if said.topic in CARDS]
 
 
 def traced_parts(trace: Trace, *, command: str) -> list[page.Part]:
     """The sections of the report: findings, pictures, what was read, alternative explanations, method, command."""
     figures = [recipients(trace)]
     if trace.origin is not None and trace.origin.claims:
-        figures.append(decoys(trace))
-    read = [f"{said.says} {said.then}".strip() for said in statements(trace) if said.topic == "read"]
+        figures.append(decoys(trace.origin))
+    read = [f"{said.says} {said.then}".strip() for said in told(trace) if said.topic == "read"]
     alternatives = [
-        text for said in statements(trace) if said.topic == "alternatives" for text in (said.says, said.then) if text
+        text for said in told(trace) if said.topic == "alternatives" for text in (said.says, said.then) if text
     ]
     return [
         page.findings(by_topic(trace), figures, elsewhere={"error-rate": "method"}),
@@ -153,11 +154,8 @@ def standings_table(trace: Trace) -> Table:
     return Table("The evidence against each recipient", head, rows, (1, 2, 3, 4, 5))
 
 
-def decoys(trace: Trace) -> Figure:
+def decoys(origin: ClaimOrigin) -> Figure:
     """Decoys that came up beside those that chance would have brought."""
-    origin = trace.origin
-    if origin is None:
-        raise AssertionError("a picture of decoys needs to know where claims come from")
     most = max(origin.decoys, origin.expected, 1.0)
     found, chance = f"{origin.decoys:,}", measure(origin.expected)
     came_up = Bar("decoys that came up", found, origin.decoys / most)
