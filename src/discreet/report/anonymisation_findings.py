@@ -142,6 +142,7 @@ class Case:
 
     @property
     def by_class(self) -> bool:
+        """Whether values were recoded class by class, not to one level per column."""
         return not self.result.levels
 
     @property
@@ -151,7 +152,9 @@ class Case:
 
     @property
     def k(self) -> int | None:
-        return max((one.k for one in self.requirements if isinstance(one, Size)), default=None)
+        """The k that was asked for."""
+        sizes = (requirement.k for requirement in self.requirements if isinstance(requirement, Size))
+        return max(sizes, default=None)
 
     @property
     def suppressible(self) -> int | None:

@@ -271,7 +271,7 @@ def stylesheet() -> str:
 def margins(texts: Mapping[str, str]) -> str:
     """Style of the margins of printed pages: texts by place, and page numbers.
 
-    >>> margins({"top-left": 'a"b</style>'})[:52]
+    >>> margins({"top-left": 'a"b</style>'})[:53]
     '@page {@top-left { content: "a\\\\22 b\\\\3c \\\\2f style\\\\3e "'
     """
     boxes = {
