@@ -20,17 +20,15 @@ from sqlalchemy import insert
 from discreet.linkage.project import Project, register_project
 from discreet.linkage.review.assignments import assign, bring_pairs
 from discreet.store.tables.web import TRACE
-from discreet.web.accounts import accounts, one_time_links, second_approver, tokens
+from discreet.web.accounts import accounts, credentials, second_approver
 from discreet.web.datasets import store as datasets
 from discreet.web.framework.permissions import scopes_of
-from discreet.web.jobs import queue
 from discreet.web.jobs import store as jobs
 from discreet.web.jobs.store import JobResult
-from discreet.web.linkage import jobs as works
 from discreet.web.linkage import store as linkage_store
 from discreet.web.releases import store as plans
 from discreet.web.sensitivity import store as studies
-from discreet.web.sensitivity.view import EXAMPLE, items_of
+from discreet.web.sensitivity.store import EXAMPLE, items_of
 from tests.linkage.worlds import folder_of
 
 Maker = Callable[[FastAPI, str], dict[str, str]]
@@ -52,7 +50,7 @@ def _asset(app: FastAPI, owner: str) -> dict[str, str]:
 def _link(app: FastAPI, owner: str) -> dict[str, str]:
     site = app.state.site
     with site.store.writing() as connection:
-        return {"secret": one_time_links.make(connection, site.settings, account_number(app, owner))}
+        return {"secret": credentials.make_link(connection, site.settings, account_number(app, owner))}
 
 
 def _account(app: FastAPI, owner: str) -> dict[str, str]:
@@ -68,7 +66,7 @@ def _token(app: FastAPI, owner: str) -> dict[str, str]:
     role = owner.rstrip("0123456789")
     expires = site.stamp(ago=-timedelta(days=1))
     with site.store.writing() as connection:
-        token, _ = tokens.add(
+        token, _ = credentials.add_token(
             connection, account=number, name="sample", scopes=tuple(scopes_of(role)), now=site.stamp(), expires=expires
         )
     return {"number": str(token.id)}
@@ -120,15 +118,15 @@ def make_job(app: FastAPI, owner: str, *, kind: str = "assess", done: bool = Tru
         opened.write(b"sex,age\n*,30\n")
     account = account_number(app, owner)
     with site.store.writing() as connection:
-        number = queue.enqueue(connection, kind=kind, dataset=dataset, account=account, asked={"policy": POLICY})
+        number = jobs.enqueue(connection, kind=kind, dataset=dataset, account=account, asked={"policy": POLICY})
         if not done:
             return number
-        job = queue.claim(connection, at_once=10**6, lease=10**6)
+        job = jobs.claim(connection, at_once=10**6, lease=10**6)
         while job is not None and job.id != number:
-            job = queue.claim(connection, at_once=10**6, lease=10**6)
+            job = jobs.claim(connection, at_once=10**6, lease=10**6)
         assert job is not None
         found = JobResult(NUMBERS, [PART], "<!doctype html><title>A report</title>", None, None, file.name)
-        queue.finish(connection, number, job.claim or "")
+        jobs.finish(connection, number, job.claim or "")
         jobs.keep_result(connection, number, found)
     return number
 
@@ -251,7 +249,7 @@ def _linkage_work(app: FastAPI, owner: str) -> dict[str, str]:
     with site.store.writing() as connection:
         asked = {"tables": tables, "pairs": None}
         account = account_number(app, owner)
-        number = works.add(connection, kind="make", name="people", account=account, asked=asked)
+        number = linkage_store.add_work(connection, kind="make", name="people", account=account, asked=asked)
     return {"number": str(number)}
 
 

@@ -22,7 +22,7 @@ from numpy.polynomial.legendre import leggauss
 from discreet.attacker.parameters import PLANNED, Parameters
 from discreet.errors import UsageError
 from discreet.kernel.arrays import Flags, Floats, Ints
-from discreet.kernel.notebook import card
+from discreet.kernel.serialise import card
 
 
 # The plan for many group sizes at once: the reduced Bellman recursion as one table.

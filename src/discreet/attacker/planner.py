@@ -18,7 +18,7 @@ from discreet.attacker.bellman import Horizon, Thresholds
 from discreet.attacker.parameters import Parameters, group_sizes
 from discreet.errors import UsageError
 from discreet.kernel.arrays import Flags, Floats, Ints
-from discreet.kernel.notebook import card
+from discreet.kernel.serialise import card
 from discreet.wording import brief_percent
 
 SHOWN = 20

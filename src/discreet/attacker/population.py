@@ -16,8 +16,7 @@ from discreet.attacker.planner import Baseline, Gamble, Plan, Planner
 from discreet.errors import EmptySource
 from discreet.kernel import Classes
 from discreet.kernel.arrays import Flags, Floats, Ints, Label
-from discreet.kernel.notebook import card
-from discreet.kernel.serialise import json_of
+from discreet.kernel.serialise import card, json_of
 
 
 @dataclass(frozen=True, eq=False)

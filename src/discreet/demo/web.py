@@ -36,11 +36,10 @@ from discreet.misuse import Exposure, Sensitivity
 from discreet.people import DemoFiles, write_demo, write_extracts
 from discreet.releases.delivery.service import Opened, Registry
 from discreet.releases.preconditions import AGREEMENT
-from discreet.releases.tracing.case import Given
+from discreet.releases.tracing.case import SuspectTable
 from discreet.releases.tracing.trace import trace_leak
 from discreet.sources import read
-from discreet.store.exposures import write
-from discreet.store.gateway_limits import PARTS
+from discreet.store.gateway_limits import PARTS, write_exposure
 from discreet.web.accounts import accounts
 from discreet.web.accounts.accounts import Account, Act
 from discreet.web.datasets import store as datasets
@@ -49,14 +48,14 @@ from discreet.web.framework.permissions import GRANTED, ROLES
 from discreet.web.framework.route import Route
 from discreet.web.framework.settings import Settings
 from discreet.web.framework.site import Site
-from discreet.web.gateway import limit_approval
 from discreet.web.gateway.entry_view import ANSWERED, subject_of
-from discreet.web.gateway.limit_approval import NewLimit
-from discreet.web.jobs import process, queue
+from discreet.web.gateway.limits import NewLimit, propose_limit
+from discreet.web.jobs import process
+from discreet.web.jobs import store as jobs
 from discreet.web.releases import decisions, tracing
 from discreet.web.releases.store import NewPlan
 from discreet.web.sensitivity import store as studies
-from discreet.web.sensitivity.view import EXAMPLE, items_of
+from discreet.web.sensitivity.store import EXAMPLE, items_of
 
 # The data of the demonstration: a hospital's extract of generated people, the register they are in, an assessment.
 PEOPLE = 300_000
@@ -74,7 +73,7 @@ def bring_hospital(site: Site) -> None:
     for kind, asked in (("profile", {}), ("assess", among), ("attack", among)):
         # A job, done here and now instead of in a process of its own.
         with site.store.writing() as connection:
-            queue.enqueue(connection, kind=kind, dataset=hospital, account=_account(connection).id, asked=asked)
+            jobs.enqueue(connection, kind=kind, dataset=hospital, account=_account(connection).id, asked=asked)
         work_off(site)
 
 
@@ -111,14 +110,14 @@ def work_off(site: Site) -> None:
     """Do every waiting job here and now; a refused one says why."""
     while True:
         with site.store.writing() as connection:
-            job = queue.claim(connection, at_once=10**6, lease=600_000)
+            job = jobs.claim(connection, at_once=10**6, lease=600_000)
         if job is None:
             return
         try:
             process.perform(site.ledger, job, job.claim or "", site.places, lambda step, share: None)
         except Refused as error:
             with site.store.writing() as connection:
-                queue.fail(connection, job.id, job.claim or "", problem=error.problem, remedy=error.remedy)
+                jobs.fail(connection, job.id, job.claim or "", problem=error.problem, remedy=error.remedy)
 
 
 DAYS = 14
@@ -174,7 +173,7 @@ class DatabaseUser:
                 budget,
                 cost,
                 key=f"{person}/{seen}",
-                along=lambda link: write(link, person, content, seen=seen),
+                along=lambda link: write_exposure(link, person, content, seen=seen),
                 **self._entry(details if self.enforced else {**details, "enforced": False}, after),
             )
             self.ledger.settle(receipt)
@@ -244,7 +243,7 @@ def bring_gateway(site: Site) -> None:
     until = (site.now() + timedelta(days=30)).date().isoformat()
     reason = "Yearly report of the wards; the groups are large, but there are many of them."
     wanted: dict[str, Any] = {"database": "clinic", "name": ANALYST, "limit": "3", "action": "subset"}
-    limit_approval.propose(context, NewLimit(**wanted, until=until, reason=reason))
+    propose_limit(context, NewLimit(**wanted, until=until, reason=reason))
 
 
 # The demonstration has a linkage project: two extracts of generated people, and pairs for a reviewer.
@@ -286,7 +285,7 @@ def bring_releases(site: Site) -> None:
     if number is None:
         return
     plan = decisions.current(second, number)
-    decisions.approve(second, plan, seen=plan.seen)
+    decisions.decide(second, plan, seen=plan.seen)
     decisions.make(first, decisions.current(first, number))
     work_off(site)
     release = Registry(site.ledger).find("spring-2026")
@@ -300,8 +299,8 @@ def bring_releases(site: Site) -> None:
             lines = archive.read("data.csv").splitlines(keepends=True)
             file = aside / "found-on-a-forum.csv"
             file.write_bytes(b"".join(lines[: 1 + round(LEAKED * (len(lines) - 1))]))
-            given = Given.of(read(file))
-            found = trace_leak(opened.traceable, Given(file.name, given.columns, given.counted))
+            given = SuspectTable.of(read(file))
+            found = trace_leak(opened.traceable, SuspectTable(file.name, given.columns, given.counted))
         tracing.keep(first, opened, found)
     _planned(second, "autumn-2026", AUTUMN)
 

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from discreet.anonymity import Anonymised
-from discreet.anonymity.criteria import Requirement, Size
+from discreet.anonymity.limits import Requirement, Size
 from discreet.report.assessment_findings import at_risk, inferred
 from discreet.report.toolkit.page import Finding
 from discreet.report.toolkit.words import agree, columns, crowd, lowered, one_in, part, people, plural

@@ -6,7 +6,7 @@ import datetime
 import math
 
 from discreet.releases.tracing.evidence import ClaimOrigin
-from discreet.releases.tracing.result import RecipientEvidence, Trace, power, share, told
+from discreet.releases.tracing.result import RecipientEvidence, Trace, power, share, statements
 from discreet.report.charts.bars import Bar, Group
 from discreet.report.toolkit import page
 from discreet.report.toolkit.page import Figure, Finding, Pill, Table, bullets
@@ -52,7 +52,7 @@ def traced_findings(trace: Trace) -> tuple[Finding, ...]:
 
 def by_topic(trace: Trace) -> list[tuple[str, Finding]]:
     """Findings with the figure that proves each."""
-    return [(said.topic, Finding(said.says, said.then)) for said in told(trace) if said.topic in CARDS]
+    return [(said.topic, Finding(said.says, said.then)) for said in statements(trace) if said.topic in CARDS]
 
 
 def traced_parts(trace: Trace, *, command: str) -> list[page.Part]:
@@ -60,9 +60,9 @@ def traced_parts(trace: Trace, *, command: str) -> list[page.Part]:
     figures = [recipients(trace)]
     if trace.origin is not None and trace.origin.claims:
         figures.append(decoys(trace.origin))
-    read = [f"{said.says} {said.then}".strip() for said in told(trace) if said.topic == "read"]
+    read = [f"{said.says} {said.then}".strip() for said in statements(trace) if said.topic == "read"]
     alternatives = [
-        text for said in told(trace) if said.topic == "alternatives" for text in (said.says, said.then) if text
+        text for said in statements(trace) if said.topic == "alternatives" for text in (said.says, said.then) if text
     ]
     return [
         page.findings(by_topic(trace), figures, elsewhere={"error-rate": "method"}),

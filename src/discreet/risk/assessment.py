@@ -9,8 +9,7 @@ from typing import Any, Protocol, SupportsIndex, runtime_checkable
 
 from discreet.errors import EmptySource, UsageError
 from discreet.kernel import Classes, Countable
-from discreet.kernel.notebook import card
-from discreet.kernel.serialise import json_of
+from discreet.kernel.serialise import card, json_of
 from discreet.policy import Limits, Policy
 from discreet.risk.inference import Inference, infer
 from discreet.risk.population import PopulationUniqueness, estimate

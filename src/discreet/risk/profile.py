@@ -15,9 +15,8 @@ import numpy as np
 
 from discreet.errors import UsageError
 from discreet.kernel import Classes, Countable
-from discreet.kernel.notebook import card
 from discreet.kernel.rules import DAY
-from discreet.kernel.serialise import json_of
+from discreet.kernel.serialise import card, json_of
 from discreet.policy import Draft, Role
 from discreet.risk.assessment import Governed
 from discreet.risk.combinations import Combination, SinglingOut, pairs_affordable, ranked, singling_out

@@ -12,8 +12,8 @@ from sqlalchemy import text
 
 from discreet.releases.delivery.service import Registry
 from discreet.store.tables.web import PARCEL
+from discreet.web.releases import plan_page
 from discreet.web.releases import store as plans
-from discreet.web.releases import view
 from tests.web.client import BOTH_STORES, Browser, make_accounts, signed_in
 from tests.web.release_data import (
     CANARY,
@@ -46,7 +46,7 @@ def app(app: FastAPI) -> FastAPI:
 def test_a_classifier_that_is_mostly_wrong_tells_as_much_as_one_that_is_mostly_right(
     auc: float, shown: str, caution: bool
 ) -> None:
-    line = view._detectability({"auc": auc, "floor": 0.6})
+    line = plan_page._detectability({"auc": auc, "floor": 0.6})
     assert (line.figure, line.caution) == (shown, caution)
 
 
@@ -261,7 +261,7 @@ def test_a_rejection_says_why(app: FastAPI) -> None:
 def test_a_making_that_was_interrupted_goes_on(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
     """Killed after the manifest was sealed and before the copies were there."""
     from discreet.errors import Refused
-    from discreet.web.jobs import release_work as work
+    from discreet.web.jobs import disclosure_work as work
 
     number = plan(app)
     work_off(app)

@@ -1,8 +1,8 @@
 """Exposure accounts of users: stored before bytes go; executions of statements.
 
 Reserved before release: the exposure with the rows in it and the entry in the ledger are one transaction. Settled on
-delivery. If the gateway dies in between, the rows count as seen. Several gateways share a store: whoever decided on an
-exposure that another has changed meanwhile finds out when writing, and decides anew.
+delivery. If the gateway dies in between, the rows count as seen. Several gateways share a store: one that decided on an
+exposure that another has changed meanwhile finds out when writing, and decides again.
 """
 
 from __future__ import annotations
@@ -14,17 +14,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from discreet.errors import Outdated, UsageError
+from discreet.gateway.analysis.analyse import Reading
 from discreet.gateway.analysis.cache import Understood
-from discreet.gateway.disclosure.disclosure import SEEN, Publication
+from discreet.gateway.analysis.disclosure import SEEN, Publication
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.operations import Close, Hold, Note, Receipt, Request
-from discreet.misuse.exposure.exposure import Exposure
+from discreet.misuse.exposure import Exposure
 from discreet.misuse.sensitivity import Sensitivity
 from discreet.sql.statement_kinds import Refuse, refused
 from discreet.store.gateway_limits import Exposures, write_exposure
@@ -65,6 +66,12 @@ class Books:
     policy: str
     """Hash of the policy."""
 
+    async def submit(self, user: str, event: str = EVENT, **more: Any) -> Receipt:
+        """Write an entry about a user."""
+        subject = f"database:{self.database}/user:{user}"
+        request = Request.of(actor=user, event=event, subject=subject, policy=self.policy, **more)
+        return await asyncio.wrap_future(self.ledger.submit(request))
+
     def fresh(self) -> Exposure:
         """What somebody knows who has seen nothing."""
         frame = None if self.days is None else self.days * DAY
@@ -73,7 +80,7 @@ class Books:
 
 
 class ExposureAccount:
-    """What one user has seen. One decision at a time: whoever decides holds `lock`."""
+    """What one user has seen. One decision at a time, under `lock`."""
 
     def __init__(self, books: Books, user: str) -> None:
         self.lock = asyncio.Lock()
@@ -148,7 +155,7 @@ class ExposureAccount:
         self.loaded = False
 
     def as_written(self, told: Publication, tables: frozenset[str]) -> Publication:
-        """What is told by tables that the user has written to: she may have marked people, so none hides in a crowd."""
+        """What tables tell that the user has written to: people may be marked there, so none hides in a crowd."""
         return replace(told, crowds=np.ones_like(told.crowds)) if self.wrote & tables else told
 
     async def grant(self, after: Exposure, details: Mapping[str, Any]) -> Granted | None:
@@ -156,10 +163,15 @@ class ExposureAccount:
         before, seen = self.exposure, self.version
         growth = max(Fraction(0), _amount(after.value) - _amount(before.value))
         content = after.to_bytes()
-        step = Hold(self.budget, growth, None, None, RESERVED_SECONDS)
         try:
-            receipt = await self._submit(
-                before, after.value, details, step, lambda link: write_exposure(link, self.person, content, seen=seen)
+            receipt = await self._books.submit(
+                self.user,
+                key=secrets.token_hex(16),
+                risk_before=_amount(before.value),
+                risk_after=_amount(after.value),
+                details=details,
+                step=Hold(self.budget, growth, None, None, RESERVED_SECONDS),
+                along=lambda link: write_exposure(link, self.person, content, seen=seen),
             )
         except Outdated:
             self.forget()
@@ -169,24 +181,14 @@ class ExposureAccount:
 
     async def refuse(self, value: float, details: Mapping[str, Any]) -> Receipt:
         """Write down that something was not given out."""
-        return await self._submit(self.exposure, value, details, Note(refused=True), None)
-
-    async def _submit(
-        self, before: Exposure, value: float, details: Mapping[str, Any], step: Any, along: Any
-    ) -> Receipt:
-        request = Request.of(
-            actor=self.user,
-            event=EVENT,
+        return await self._books.submit(
+            self.user,
             key=secrets.token_hex(16),
-            subject=f"database:{self._books.database}/user:{self.user}",
-            risk_before=_amount(before.value),
+            risk_before=_amount(self.exposure.value),
             risk_after=_amount(value),
-            policy=self._books.policy,
             details=details,
-            step=step,
-            along=along,
+            step=Note(refused=True),
         )
-        return await asyncio.wrap_future(self._books.ledger.submit(request))
 
     async def settle(self, granted: Granted) -> None:
         """The rows were handed to the network."""
@@ -195,44 +197,25 @@ class ExposureAccount:
     async def take_back(self, granted: Granted) -> None:
         """The rows certainly reached nobody. If more was learned since, they count all the same."""
         async with self.lock:
-            await self._close(granted, "released" if await self._forget(granted) else "settled")
-
-    async def _forget(self, granted: Granted) -> bool:
-        if not self.loaded or self.version != granted.version:
-            return False
-        content, keep = granted.before.to_bytes(), self._books.exposures.keep
-        try:
-            self.version = await asyncio.to_thread(keep, self.person, content, seen=granted.version)
-        except Outdated:
-            self.forget()
-            return False
-        self.exposure = granted.before
-        return True
+            outcome = "settled"
+            if self.loaded and self.version == granted.version:
+                content, keep = granted.before.to_bytes(), self._books.exposures.keep
+                try:
+                    self.version = await asyncio.to_thread(keep, self.person, content, seen=granted.version)
+                    self.exposure, outcome = granted.before, "released"
+                except Outdated:
+                    self.forget()
+            await self._close(granted, outcome)
 
     async def _close(self, granted: Granted, outcome: str) -> None:
-        entry = granted.receipt.entry
-        request = Request.of(
-            actor=entry.actor,
-            event=entry.event,
-            key=f"close:{entry.sequence}",
-            subject=entry.subject,
-            policy=entry.policy,
-            step=Close(entry.sequence, outcome, None),
-        )
-        await asyncio.wrap_future(self._books.ledger.submit(request))
+        number = granted.receipt.entry.sequence
+        await self._books.submit(self.user, key=f"close:{number}", step=Close(number, outcome, None))
 
     async def write_repeated(self) -> None:
         """Write down how many results told nothing new."""
         number, self.repeated = self.repeated, 0
         if number:
-            request = Request.of(
-                actor=self.user,
-                event="gateway.repeated",
-                subject=f"database:{self._books.database}/user:{self.user}",
-                policy=self._books.policy,
-                details={"results": number},
-            )
-            await asyncio.wrap_future(self._books.ledger.submit(request))
+            await self._books.submit(self.user, "gateway.repeated", details={"results": number})
 
 
 def _amount(value: float) -> Fraction:
@@ -269,35 +252,20 @@ class Run:
     open: bool = True
     """Whether nothing has come back yet."""
 
-    def questions(self) -> tuple[Understood, ...]:
-        """Statements that ask about sensitive columns."""
-        return traits_of(self.statements).questions
+    @cached_property
+    def readings(self) -> tuple[tuple[Understood, Reading], ...]:
+        """Statements that give out, or ask about, what is in governed tables."""
+        return tuple((one, one.reading) for some in self.statements for one in some if one.reading is not None)
 
     @property
-    def reads(self) -> bool:
-        """Whether it gives out anything of governed tables."""
-        return traits_of(self.statements).reads
+    def questions(self) -> list[tuple[Understood, Reading]]:
+        """Statements that ask about sensitive columns."""
+        return [(one, reading) for one, reading in self.readings if reading.asked]
 
     @property
     def writes(self) -> bool:
         """Whether it changes anything, which a denial has to undo."""
-        return traits_of(self.statements).writes
-
-
-class Traits(NamedTuple):
-    """What statements do, whatever they are executed with."""
-
-    reads: bool
-    writes: bool
-    questions: tuple[Understood, ...]
-
-
-@lru_cache(256)
-def traits_of(statements: tuple[tuple[Understood, ...], ...]) -> Traits:
-    """Looked at once: the same statements are executed again and again."""
-    readings = [one for some in statements for one in some if one.reading is not None]
-    asking = tuple(one for one in readings if one.reading is not None and one.reading.asked)
-    return Traits(bool(readings), any(one.reading is not None and one.reading.writes for one in readings), asking)
+        return any(reading.writes for _, reading in self.readings)
 
 
 class SessionNames:

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from discreet.kernel.notebook import card
-from discreet.kernel.serialise import json_of
+from discreet.kernel.serialise import card, json_of
 from discreet.report.assessment_findings import allowed, at_risk, inferred
 from discreet.report.attack import attack_findings
 from discreet.report.project.ledger_facts import Disclosed, GatewayUser, LedgerState, Released, disclosed

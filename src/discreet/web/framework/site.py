@@ -18,9 +18,8 @@ import markupsafe
 from discreet import __version__
 from discreet.ledger import Ledger
 from discreet.ledger.entry import timestamp
-from discreet.report.toolkit.components import prose
 from discreet.report.toolkit.html import Markup
-from discreet.report.toolkit.page import stylesheet
+from discreet.report.toolkit.page import prose, stylesheet
 from discreet.report.toolkit.words import MONTHS, plural
 from discreet.store import Store
 from discreet.web.accounts.accounts import Hasher

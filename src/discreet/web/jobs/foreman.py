@@ -19,17 +19,17 @@ from sqlalchemy import Table, select
 
 from discreet.errors import DiscreetError
 from discreet.store.tables.web import DATASET, PARCEL, RESULT
-from discreet.web.framework.middleware import place_of
+from discreet.web.framework.problems import place_of
 from discreet.web.framework.site import Site
-from discreet.web.jobs import queue
+from discreet.web.jobs import store as jobs
 from discreet.web.jobs.kinds import QUEUES
-from discreet.web.jobs.queue import Taken
-from discreet.web.linkage.jobs import needed_files
+from discreet.web.jobs.store import JobClaim
+from discreet.web.linkage.store import needed_files
 
 log = logging.getLogger("discreet.web")
 
 PAUSE = 0.5
-"""Seconds between two looks at the queue."""
+"""Seconds between two looks at the jobs."""
 GRACE = 5.0
 """Seconds that a process has to end by itself."""
 SWEEP = 3_600.0
@@ -42,7 +42,7 @@ INTERPRETER = sys.executable
 class Running:
     """A job, its queue and its process."""
 
-    job: Taken
+    job: JobClaim
     process: subprocess.Popen[bytes]
     of: Table
 
@@ -68,7 +68,7 @@ class Foreman:
         self._awake.set()
 
     def close(self) -> None:
-        """Stop; jobs that run go back into the queue, for the process that starts next."""
+        """Stop, and put running jobs back into the queue."""
         self._stopping = True
         self._awake.set()
         if self._thread is not None:
@@ -76,7 +76,7 @@ class Foreman:
         for running in self.running:
             _end(running.process)
         for running in self.running:
-            self._write(queue.release, running)
+            self._write(jobs.release, running)
         self.running.clear()
 
     def _run(self) -> None:
@@ -93,8 +93,18 @@ class Foreman:
     def look(self) -> None:
         """One round: see to what runs, put back what died, start what waits."""
         self.running = [running for running in self.running if self._goes_on(running)]
+        settings = self.site.settings
+        lease = int(settings.lease.total_seconds() * 1000)
         for of in QUEUES.values():
-            self._begin(of)
+            with self.site.store.reading() as connection:  # a look without a lock: an idle server writes nothing
+                waiting = jobs.anything(connection, of=of)
+            while waiting:
+                with self.site.store.writing() as connection:
+                    jobs.recover(connection, most_attempts=settings.most_attempts, of=of)
+                    job = jobs.take(connection, at_once=settings.jobs_at_once, lease=lease, of=of)
+                if job is None:
+                    break
+                self.running.append(Running(job, self._start_process(job, of, lease), of))
         if time.monotonic() - self._swept > SWEEP or not self._swept:
             self._swept = time.monotonic()
             with self.site.store.reading() as connection:
@@ -104,22 +114,8 @@ class Foreman:
                 lent = needed_files(connection)
             self.site.places.folder.sweep({*uploaded, *written, *packed, *lent})
 
-    def _begin(self, of: Table) -> None:
-        """Start what waits in a queue, as many at once as the settings allow."""
-        settings = self.site.settings
-        lease = int(settings.lease.total_seconds() * 1000)
-        with self.site.store.reading() as connection:  # a look without a lock, so that an idle server writes nothing
-            waiting = queue.anything(connection, of=of)
-        while waiting:
-            with self.site.store.writing() as connection:
-                queue.recover(connection, most_attempts=settings.most_attempts, of=of)
-                job = queue.take(connection, at_once=settings.jobs_at_once, lease=lease, of=of)
-            if job is None:
-                return
-            self.running.append(Running(job, self._start_process(job, of, lease), of))
-
-    def _start_process(self, job: Taken, of: Table, lease: int) -> subprocess.Popen[bytes]:
-        """A process of its own; the order goes to its standard input, where others on the machine cannot read it."""
+    def _start_process(self, job: JobClaim, of: Table, lease: int) -> subprocess.Popen[bytes]:
+        """A process of its own; others on the machine cannot read its standard input."""
         settings = self.site.settings
         order = {
             "store": settings.store,
@@ -144,10 +140,10 @@ class Foreman:
         process, job = running.process, running.job
         if process.poll() is not None:
             if process.returncode != 0:
-                self._write(queue.give_up, running)
+                self._write(jobs.give_up, running)
             return False
         with self.site.store.reading() as connection:
-            ours = queue.holds(connection, job.id, job.claim, of=running.of)
+            ours = jobs.holds(connection, job.id, job.claim, of=running.of)
         if not ours:  # it was cancelled, or has just finished and is closing its store
             try:
                 process.wait(timeout=0.3)

@@ -1,34 +1,37 @@
-"""Attacker lab: page whose address holds every setting, API of the attack, routes."""
+"""Attacker lab: page whose address holds every setting, its result, API of the attack."""
 
 from __future__ import annotations
 
+import json
 import math
-from dataclasses import asdict
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from functools import cache, lru_cache
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
+from sqlalchemy import Connection, select
 from starlette.responses import HTMLResponse, Response
 
 from discreet.attacker import Attack
 from discreet.attacker.population import Targets
 from discreet.errors import UsageError
-from discreet.report.attack_charts import Deterrents
+from discreet.report.attack import by_topic
+from discreet.report.attack_charts import Case, Deterrents, chance, fates, strip
+from discreet.report.toolkit.html import Markup
+from discreet.report.toolkit.page import Finding, figures
+from discreet.report.toolkit.words import amount, people
+from discreet.store.tables.web import DATASET, JOB, RESULT
 from discreet.web.framework.context import Context, Here
 from discreet.web.framework.forms import Strict
 from discreet.web.framework.problems import Problem, not_found
 from discreet.web.framework.route import ApiPost, Page, Route
-from discreet.web.lab import view as groups_of
-from discreet.web.lab.query import CONTROLS, PRESETS, STRANGER, TOPICS, LabQuery, against, read
-from discreet.web.lab.view import SLOW, LabGroups, LabResult, detection_words, result
+from discreet.web.lab import query as queries
+from discreet.web.lab.query import CONTROLS, LabQuery, against, shown, toml
 
-MOST = 4_000
-"""Group sizes in one question."""
-LARGEST = 10**9
-
-Amount = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
-Chance = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Size = Annotated[int, Field(ge=0, le=LARGEST)]
+QUICK, SLOW = 64, 1024
+"""Largest smallest group for which the least fine is computed if the adversary is deterred already, and if not."""
 TOO_FAR = (
     "Raise the cost of an attempt, or have a fine for each detected attempt and a constant chance of detection. "
     "The command discreet attack looks further."
@@ -37,34 +40,40 @@ TOO_FAR = (
 
 def lab_page(context: Here) -> Response:
     """The controls and their result."""
-    query = read(context.request.query_params.multi_items())
+    values = _shown(context)
+    query: LabQuery = values["query"]
     standard = {name: control.standard for name, control in CONTROLS.items()}
     plain = LabQuery(query.texts, {}, {}, query.dataset)
+    presets = [(name, plain.address(**{**standard, **changes})) for name, changes in queries.PRESETS]
     choices: list[tuple[str, str]] = []
     if context.may("datasets.read"):
         with context.site.store.reading() as connection:
-            choices = groups_of.datasets(connection)
-    return context.page(
-        "lab.html",
-        topics=TOPICS,
-        presets=[(name, plain.address(**{**standard, **changes})) for name, changes in PRESETS],
-        choices=choices,
-        **_shown(context, query),
-    )
+            choices = datasets(connection)
+    return context.page("lab.html", topics=queries.TOPICS, presets=presets, choices=choices, **values)
 
 
 def lab_result(context: Here) -> Response:
     """Only the result, for the page's own script."""
-    shown = _shown(context, read(context.request.query_params.multi_items()))
-    return HTMLResponse(context.site.render("lab_result.html", shown), status_code=422 if shown["problem"] else 200)
+    values = _shown(context)
+    return HTMLResponse(context.site.render("lab_result.html", values), status_code=422 if values["problem"] else 200)
 
 
-def _shown(context: Context, query: LabQuery) -> dict[str, Any]:
-    groups, name = (groups_of.example(), "") if query.dataset is None else _groups(context, query.dataset)
+def _shown(context: Context) -> dict[str, Any]:
+    query = queries.read(context.request.query_params.multi_items())
+    name = ""
+    groups: LabGroups | None = example()
+    if query.dataset is not None:
+        stored = None
+        if context.may("datasets.read"):
+            with context.site.store.reading() as connection:
+                stored = of_dataset(connection, query.dataset)
+        if stored is None:
+            raise not_found()
+        name, groups = stored
     outcome: LabResult | None = None
     problem: Problem | None = None
     if query.wrong:
-        words = query.wrong.get(STRANGER, "Some of the numbers cannot be used; see the message beside each.")
+        words = query.wrong.get(queries.STRANGER, "Some of the numbers cannot be used; see the message beside each.")
         problem = Problem(422, words, remedy="Correct them, or start again with one of the examples.")
     elif groups is not None:
         try:
@@ -82,16 +91,173 @@ def _shown(context: Context, query: LabQuery) -> dict[str, Any]:
     }
 
 
-def _groups(context: Context, dataset: int) -> tuple[LabGroups | None, str]:
-    """The people of a data set, if an attack on it was planned, and its name."""
-    found = None
-    if context.may("datasets.read"):
-        with context.site.store.reading() as connection:
-            found = groups_of.of_dataset(connection, dataset)
-    if found is None:
-        raise not_found()
-    name, groups = found
-    return groups, name
+# -- the result -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Deterrent:
+    """One way to deter the adversary, and the address of the lab with it."""
+
+    title: str
+    words: str
+    name: str
+    value: str = ""
+    button: str = ""
+    address: str = ""
+
+
+@dataclass(frozen=True)
+class LabResult:
+    """Everything that the page shows beside the controls."""
+
+    headline: Finding
+    further: list[Finding]
+    deterrents: list[Deterrent]
+    figures: list[Markup]
+    about: str
+    toml: str
+
+
+def result(query: LabQuery, groups: LabGroups) -> LabResult:
+    """The attack that the adversary plans, with its figures."""
+    attack = query.attack
+    targets = groups.targets.at_least(query.size) if query.size > 1 else groups.targets
+    case = Case(against(attack, targets), groups.threshold)
+    headline, *further = [finding for _, finding in by_topic(case, groups.source)]
+    return LabResult(
+        headline,
+        further,
+        list(deterrents(query, case)),
+        figures([strip(case), chance(case), fates(case)]),
+        f"{people(case.records).capitalize()}, against a list of {people(targets.external_size)}.",
+        toml(attack),
+    )
+
+
+def deterrents(query: LabQuery, case: Case) -> Iterator[Deterrent]:
+    """A fine, a price, a group size: each with the button that sets it."""
+    if case.deterrents is None:
+        return
+    least, attack, smallest = case.deterrents, case.deterrents.attack, case.deterrents.smallest
+    title, often = "A fine", query.texts["max_penalties"]
+    if often == "0":
+        yield Deterrent(title, "Attempts are never fined: no fine is a deterrent.", "penalty")
+    elif smallest > QUICK and not case.attack.known([smallest]).accesses[0]:
+        yield Deterrent(title, f"The fine of {amount(attack.penalty)} is enough.", "penalty")
+    elif smallest > SLOW:
+        words = f"The least fine for groups of {smallest:,} takes too long to compute here."
+        yield Deterrent(title, words, "penalty")
+    else:
+        if attack.max_penalties == 0:  # the fine is 0; how would it be if it were not?
+            attack = replace(attack, max_penalties=None if often == "unlimited" else int(often))
+        yield _amount(query, title, "penalty", Deterrents(attack, smallest).penalty, attack.penalty)
+
+    yield _amount(query, "The price of the list", "access_cost", least.price, attack.access_cost)
+
+    title, size = "Larger groups", least.size
+    if size is None or size > min(case.targets.external_size, queries.LARGEST_K):
+        yield Deterrent(title, "No group that is possible here is large enough.", "k")
+        return
+    words = f"The smallest group has {smallest:,}, which is enough; {size:,} would be the least."
+    if size > smallest:
+        words = f"In groups of {size:,} people or more nobody is attacked; the smallest has {smallest:,} now."
+    yield Deterrent(title, words, "k", str(size), f"Set k to {size:,}", query.address(k=str(size)))
+
+
+def _amount(query: LabQuery, title: str, name: str, least: float | None, present: float) -> Deterrent:
+    """The fine or the price, with the button that sets the least that deters."""
+    if least is None or least > queries.DEAREST:
+        noun = "fine" if name == "penalty" else "price"
+        return Deterrent(title, f"No {noun} up to {queries.DEAREST:,.0f} is a deterrent.", name)
+    # To the next hundredth above; also above what rounding may have hidden.
+    up = math.ceil((least * (1 + 1e-12) + 1e-9) * 100) / 100 if least > 0 else 0.0
+    value, written = shown(up), f"{up:,.2f}".removesuffix(".00")
+    if least > present:
+        words = f"From {written} on nobody is attacked; now it is {amount(present)}."
+    else:
+        words = f"{amount(present)} is enough; {written} would be the least."
+    return Deterrent(title, words, name, value, f"Set it to {written}", query.address(**{name: value}))
+
+
+def detection_words(attack: Attack) -> str:
+    """What the two numbers about detection mean together."""
+    chances = attack.detection(np.array([0, 9, 99])).tolist()
+    if attack.detection_slope == 0:
+        return f"Every attempt is detected {_one_in(chances[0])}."
+    first, tenth, hundredth = (_one_in(chance) for chance in chances)
+    return f"The first attempt is detected {first}, the tenth {tenth}, the hundredth {hundredth}."
+
+
+def _one_in(chance: float) -> str:
+    if chance > 0.999:
+        return "always"
+    return f"1 time in {1 / chance:,.0f}" if chance < 0.1 else f"1 time in {1 / chance:.3g}"
+
+
+# The people of the lab, counted by the size of their group and by how frequent it is. A data set has them once an attack on
+# it was planned: that job stores `Targets` with its result, and the lab only ever sees these counts.
+EXAMPLE = "the example"
+PEOPLE, LISTED, TYPICAL, SPREAD = 10_000, 100_000, 25.0, 1.6
+THRESHOLD = 0.2
+"""The risk above which a person counts as at risk, where no policy says another."""
+
+
+@dataclass(frozen=True)
+class LabGroups:
+    """The people under attack."""
+
+    targets: Targets
+    source: str
+    """What it is called in a sentence."""
+    threshold: float = THRESHOLD
+
+
+def of_dataset(connection: Connection, number: int) -> tuple[str, LabGroups | None] | None:
+    """Name of a data set and the counts of its newest attack, if any."""
+    name = connection.execute(select(DATASET.c.name).where(DATASET.c.id == number)).scalar_one_or_none()
+    if name is None:
+        return None
+    mine = (JOB.c.dataset == number, JOB.c.kind == "attack", JOB.c.state == "done")
+    newest = select(RESULT.c.numbers).join(JOB, JOB.c.id == RESULT.c.job).where(*mine).order_by(JOB.c.id.desc())
+    numbers = connection.execute(newest.limit(1)).scalar_one_or_none()
+    counted = None if numbers is None else _read(numbers)
+    return name, None if counted is None else LabGroups(counted[0], name, counted[1])
+
+
+def datasets(connection: Connection) -> list[tuple[str, str]]:
+    """The data sets that can be looked at here: number and name."""
+    planned = select(JOB.c.dataset).where(JOB.c.kind == "attack", JOB.c.state == "done")
+    query = select(DATASET.c.id, DATASET.c.name).where(DATASET.c.id.in_(planned)).order_by(DATASET.c.name)
+    return [(str(row.id), row.name) for row in connection.execute(query)]
+
+
+@lru_cache(maxsize=8)
+def _read(numbers: str) -> tuple[Targets, float] | None:
+    """What a job counted; cached, since a slider asks for the same many times."""
+    content: dict[str, Any] = json.loads(numbers)
+    if "targets" not in content:
+        return None
+    return Targets.from_dict(content["targets"]), float(content["threshold"])
+
+
+@cache
+def example() -> LabGroups:
+    """Synthetic people: some are unique, most in groups of a dozen to a hundred."""
+    sizes = np.unique(np.round(np.geomspace(1, 3_000, 160)).astype(np.int64))
+    weights = np.exp(-0.5 * ((np.log(sizes) - np.log(TYPICAL)) / SPREAD) ** 2)
+    counts = np.floor(weights / weights.sum() * PEOPLE).astype(np.int64)
+    counts[np.argmax(counts)] += PEOPLE - counts.sum()
+    return LabGroups(Targets.grouped(counts, sizes, sizes / LISTED, LISTED), EXAMPLE)
+
+
+# -- API --------------------------------------------------------------------------------------------------------------
+
+MOST = 4_000
+"""Group sizes in one question."""
+LARGEST = 10**9
+Amount = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
+Chance = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Size = Annotated[int, Field(ge=0, le=LARGEST)]
 
 
 class AttackParameters(Strict):
@@ -199,67 +365,42 @@ class AttackModel(Strict):
 
 def attack(context: Here, wanted: AttackQuestion) -> AttackModel:
     """Let the adversary plan. Nothing of what was sent is stored."""
-    planner = adversary(wanted.parameters)
-    targets = _targets(wanted)
+    often = wanted.parameters.max_penalties
+    numbers: dict[str, Any] = wanted.parameters.model_dump(exclude={"max_penalties"})
+    planner = Attack(**numbers, max_penalties=None if often == "unlimited" else often if numbers["penalty"] else 0)
+    targets = None
+    if wanted.groups:
+        listed = wanted.external_size
+        if listed is None or any(group.size > listed for group in wanted.groups):
+            words = "external_size is needed with groups, and no group is larger than it."
+            raise Problem(422, words, remedy="Give the number of people in the external table.")
+        sizes = np.array([group.size for group in wanted.groups], dtype=np.int64)
+        shares = [group.size / listed if group.density is None else group.density for group in wanted.groups]
+        counts = np.array([group.people for group in wanted.groups], dtype=np.int64)
+        targets = Targets.grouped(counts, sizes, np.array(shares, dtype=np.float64), listed)
     asked = [*wanted.sizes] or ([] if targets is None else targets.groups.tolist())
-    listed = [size for size in asked if size > 0]
-    smallest = min(listed, default=0)
-    return AttackModel(
-        thresholds=ThresholdsModel(**asdict(planner.thresholds())),
-        plan=_plan(planner, asked) if asked else None,
-        people=None if targets is None else _people(planner, targets),
-        deterrence=_deterrence(planner, smallest, wanted.max_risk) if 0 < smallest <= SLOW else None,
+    answer = AttackModel(
+        thresholds=ThresholdsModel(**asdict(planner.thresholds())), plan=None, people=None, deterrence=None
     )
 
-
-def adversary(given: AttackParameters) -> Attack:
-    """The adversary that was described."""
-    often = given.max_penalties
-    numbers: dict[str, Any] = given.model_dump(exclude={"max_penalties"})
-    return Attack(**numbers, max_penalties=None if often == "unlimited" else often if given.penalty else 0)
-
-
-def _targets(wanted: AttackQuestion) -> Targets | None:
-    if not wanted.groups:
-        return None
-    listed = wanted.external_size
-    if listed is None or any(one.size > listed for one in wanted.groups):
-        words = "external_size is needed with groups, and no group is larger than it."
-        raise Problem(422, words, remedy="Give the number of people in the external table.")
-    sizes = np.array([one.size for one in wanted.groups], dtype=np.int64)
-    shares = [one.size / listed if one.density is None else one.density for one in wanted.groups]
-    people = np.array([one.people for one in wanted.groups], dtype=np.int64)
-    return Targets.grouped(people, sizes, np.array(shares, dtype=np.float64), listed)
-
-
-def _plan(planner: Attack, sizes: list[int]) -> AttackPlanModel:
-    plan = planner.known(sizes)
-    lists = {name: getattr(plan, name).tolist() for name in AttackPlanModel.model_fields if name != "baseline"}
-    return AttackPlanModel(**lists, baseline=planner.baseline(sizes).risk.tolist())
-
-
-def _people(planner: Attack, targets: Targets) -> PeopleModel:
-    struck = against(planner, targets)
-    found = {
-        name: FatesModel(
-            in_full=one.in_full,
-            in_part=one.in_part,
-            not_at_all=one.not_at_all,
-            reidentified=one.reidentified,
-            people_harmed=one.harmed,
-        )
-        for name, one in (("known", struck.known), ("unknown", struck.unknown))
-    }
-    return PeopleModel(people=int(targets.people.sum()), **found)
-
-
-def _deterrence(planner: Attack, smallest: int, max_risk: float) -> DeterrenceModel:
-    if max_risk:
-        amounts = (planner.deterring_penalty(smallest, max_risk), planner.deterring_price(smallest, max_risk))
+    if asked:
+        plan, baseline = planner.known(asked), planner.baseline(asked).risk.tolist()
+        lists = {name: getattr(plan, name).tolist() for name in AttackPlanModel.model_fields if name != "baseline"}
+        answer.plan = AttackPlanModel(**lists, baseline=baseline)
+    if targets is not None:
+        attacked = against(planner, targets)
+        known, unknown = (FatesModel.of(fate, people_harmed=fate.harmed) for fate in (attacked.known, attacked.unknown))
+        answer.people = PeopleModel(people=int(targets.people.sum()), known=known, unknown=unknown)
+    smallest = min((size for size in asked if size > 0), default=0)
+    if 0 < smallest <= SLOW and not wanted.max_risk:
+        answer.deterrence = DeterrenceModel.of(Deterrents(planner, smallest), for_size=smallest)
+    elif 0 < smallest <= SLOW:
+        risk = wanted.max_risk
+        amounts = (planner.deterring_penalty(smallest, risk), planner.deterring_price(smallest, risk))
         penalty, price = (amount if math.isfinite(amount) else None for amount in amounts)
-        return DeterrenceModel(for_size=smallest, penalty=penalty, price=price, size=planner.least_size(max_risk))
-    found = Deterrents(planner, smallest)
-    return DeterrenceModel(for_size=smallest, penalty=found.penalty, price=found.price, size=found.size)
+        least = planner.least_size(risk)
+        answer.deterrence = DeterrenceModel(for_size=smallest, penalty=penalty, price=price, size=least)
+    return answer
 
 
 LAB_ROUTES: tuple[Route, ...] = (
