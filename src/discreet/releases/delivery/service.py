@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, select
 
@@ -22,10 +21,8 @@ from discreet.releases.delivery.repository import Copy, StoredRelease, subject_o
 from discreet.releases.manifest import Manifest
 from discreet.releases.manifest import digest as digest_of
 from discreet.releases.marks.codebook import derive
+from discreet.releases.tracing.case import Traceable
 from discreet.store.tables.ledger import ENTRY
-
-if TYPE_CHECKING:
-    from discreet.releases.tracing.case import Traceable
 
 
 @dataclass(frozen=True)
@@ -222,8 +219,6 @@ class Opened:
     @cached_property
     def traceable(self) -> Traceable:
         """What a trace is held against."""
-        from discreet.releases.tracing.case import Traceable
-
         manifest = self.manifest
         return Traceable(
             release=manifest.release,

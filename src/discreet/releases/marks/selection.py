@@ -133,25 +133,6 @@ class Marking:
         return f"Marking({len(self.marks)} marks, {brief_percent(self.rows_lost)} of rows lost per copy, gate {self.gate.auc:.2f})"
 
 
-@dataclass(frozen=True, eq=False)
-class ReleaseSecret:
-    """What makes a release unlike any other: its key, its name and its law of presence."""
-
-    key: bytes
-    release: str
-    law: Law = DEFAULT
-    attempt: int = 0
-
-    def generator(self, purpose: str) -> np.random.Generator:
-        """Randomness that can be had again, other for each attempt."""
-        again = f"/attempt {self.attempt}" if self.attempt else ""
-        return np.random.default_rng(list(derive(self.key, f"{purpose}/{self.release}{again}")))
-
-    def probabilities(self, marks: Marks) -> Floats:
-        """The probability of each mark."""
-        return secret_probabilities(marks, self.law, release=self.release, key=self.key)
-
-
 def mark(
     linked: Linked,
     table: Table,
@@ -178,16 +159,20 @@ def mark(
     band = AmbiguityBand.of(linked)
     for attempt in range(ATTEMPTS):
         # One choice of marks, with decoys made up for it and put before the classifier.
-        secret = ReleaseSecret(key, release, law, attempt)
-        available = paired(linked, band, secret.generator("pairs"), budget=budget)
+        again = f"/attempt {attempt}" if attempt else ""
+        for_pairs, for_decoys, for_gate = (
+            np.random.default_rng(list(derive(key, f"{purpose}/{release}{again}")))
+            for purpose in ("pairs", "decoys", "gate")
+        )
+        available = paired(linked, band, for_pairs, budget=budget)
         pairs = affordable(linked, available, law, budget=budget, release=release, key=key)
         _refuse_few(len(pairs), force=force)
         if not len(pairs):
             return _none(linked, band, available)
-        pairs, decoys, filler = _filled(linked, table, pairs, secret, drop=drop, force=force)
+        pairs, decoys, filler = _filled(linked, table, pairs, for_decoys, drop=drop, force=force)
         # As many of them as leave every column within the budget.
         marks = as_marks(linked, pairs)
-        chance, half = secret.probabilities(marks), len(pairs)
+        chance, half = secret_probabilities(marks, law, release=release, key=key), len(pairs)
         changes = marks.sizes.astype(np.float64) * np.where(marks.decoy, chance, chance - 1)
         order = np.arange(2 * half).reshape(2, half).T.ravel()
         by_pair = [marks.labels[place] for place in order.tolist()]
@@ -208,10 +193,11 @@ def mark(
         _refuse_few(len(pairs), force=force)
         if not len(pairs):
             return _none(linked, band, available)
-        gate = told(exhibit(linked, filler.donors, pairs, decoys), secret.generator("gate"))
+        gate = told(exhibit(linked, filler.donors, pairs, decoys), for_gate)
         if force or not gate.refused:
             marks, placed = as_marks(linked, pairs), DecoyRows(decoys.columns, decoys.places + len(pairs))
-            return Marking(linked, marks, placed, gate, last, secret.probabilities(marks), band, len(available))
+            chance = secret_probabilities(marks, law, release=release, key=key)
+            return Marking(linked, marks, placed, gate, last, chance, band, len(available))
     raise Refused(
         f"A classifier tells decoys from real classes with AUC {gate.auc:.2f} (0.5 is guessing, up to {gate.floor:.2f} may be luck).",
         remedy="Leave out columns that depend closely on the quasi-identifiers, or force it.",
@@ -219,11 +205,16 @@ def mark(
 
 
 def _filled(
-    linked: Linked, table: Table, pairs: MarkPairs, secret: ReleaseSecret, *, drop: tuple[str, ...], force: bool
+    linked: Linked,
+    table: Table,
+    pairs: MarkPairs,
+    generator: np.random.Generator,
+    *,
+    drop: tuple[str, ...],
+    force: bool,
 ) -> tuple[MarkPairs, DecoyRows, Filler]:
     """The pairs whose decoys can be filled, and the rows of these."""
     sizes, free = linked.released.sizes[pairs.real], some(linked.population, pairs.free)
-    generator = secret.generator("decoys")
     filler = Filler.fetch(table, linked.released, linked.population, free, sizes, pairs.real, generator, drop=drop)
     copied = repeated(filler.donors.columns)
     if copied and not force:
