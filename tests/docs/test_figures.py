@@ -17,7 +17,7 @@ from discreet.linkage.masking import comparison
 from discreet.linkage.matching import thresholds
 from discreet.misuse import anomalies
 from discreet.misuse.elicitation import comparisons, joint_fit
-from discreet.people.state import MOST_ZIPS, State
+from discreet.people.population import MOST_ZIPS, State
 from discreet.releases import bait, population_link
 from discreet.releases.decoys import detectability, donors, synthesis
 from discreet.releases.marks import codebook, pairing

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import UsageError
 from discreet.people import Coded, People, State, generate
-from discreet.people.state import female_share, settle, sizes, year_weights
+from discreet.people.population import female_share, settle, sizes, year_weights
 from tests.examples import examples
 
 CLASS = ("zip", "sex", "birth_year")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import time
 from collections import Counter
 from itertools import combinations
@@ -11,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.kernel import Classes, Tree
-from discreet.risk import combinations as search
 from discreet.risk import singling_out
 from tests.risk.strategies import Listing, few, listings, some
 
 Names = tuple[str, ...]
+
+search = importlib.import_module("discreet.risk.profile")
 
 
 def unique_people(listing: Listing, columns: Names) -> int:

@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from discreet.ledger import Entry, Ledger
 from discreet.store import gateway_limits
 from discreet.web.accounts import second_approver
-from discreet.web.gateway.totals import follow
+from discreet.web.gateway.users import follow
 from tests.web.samples import account_number
 
 MILLION = 1_000_000

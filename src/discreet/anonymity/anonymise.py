@@ -28,7 +28,6 @@ class Personal(Protocol):
 
     def refuse_several_rows_a_person(self) -> None:
         """Stop if rows would be counted as people who are fewer."""
-        ...
 
 
 def anonymise(

@@ -30,15 +30,12 @@ class Requirement(Protocol):
     @property
     def monotone(self) -> bool:
         """Whether a class that satisfies it still does after merging with any other."""
-        ...
 
     def violated(self, classes: Classes) -> Flags:
         """One mark per class."""
-        ...
 
     def words(self) -> str:
         """The requirement, for people."""
-        ...
 
 
 @dataclass(frozen=True)

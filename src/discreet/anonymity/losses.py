@@ -29,27 +29,21 @@ class Loss(Protocol):
 
     def bounds(self) -> Floats:
         """A lower bound for every node, in the shape of the lattice, from the columns alone."""
-        ...
 
     def bound(self, node: Node) -> float:
         """The same for one node, for lattices too large to write down."""
-        ...
 
     def value(self, outcome: NodeOutcome) -> float:
         """What the node costs."""
-        ...
 
     def bound_above(self, outcome: NodeOutcome) -> float:
         """What every node above an evaluated one costs at least."""
-        ...
 
     def bound_below(self, outcome: NodeOutcome) -> float:
         """What every node below an evaluated one costs at least beyond its other bound."""
-        ...
 
     def most_suppressed(self, best: float) -> float:
         """How many people a node can suppress at most and still cost no more than `best`."""
-        ...
 
 
 def _everywhere(combine: np.ufunc, parts: Sequence[Sequence[float]]) -> Floats:

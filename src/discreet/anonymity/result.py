@@ -74,7 +74,6 @@ class Exportable(Protocol):
 
     def export(self, recoding: Recoding, target: str | Path, *, overwrite: bool = False) -> int:
         """Apply a recoding where the rows live; the number of rows written."""
-        ...
 
 
 AS_IT_IS = "as it is"

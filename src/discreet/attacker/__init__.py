@@ -7,8 +7,15 @@ from discreet.attacker.planner import Baseline, Gamble, Plan
 from discreet.attacker.population import Attacked, Outcome
 from discreet.attacker.purchases import External, Shopping
 from discreet.attacker.purchases import SharedPurchase as Shared
-from discreet.attacker.uncertain import RiskDistribution, Simulated, from_quantiles, lognormal, normal, uniform
-from discreet.attacker.unconfirmed import Unconfirmed
+from discreet.attacker.uncertain import (
+    RiskDistribution,
+    Simulated,
+    Unconfirmed,
+    from_quantiles,
+    lognormal,
+    normal,
+    uniform,
+)
 
 __all__ = [
     "Attack",

@@ -11,8 +11,7 @@ from discreet.attacker import deterrence
 from discreet.attacker.planner import Planner
 from discreet.attacker.population import strike
 from discreet.attacker.purchases import SharedPurchase, share, shop
-from discreet.attacker.uncertain import risk_distribution, simulate
-from discreet.attacker.unconfirmed import plan_unconfirmed
+from discreet.attacker.uncertain import plan_unconfirmed, risk_distribution, simulate
 from discreet.errors import UsageError
 from discreet.kernel.arrays import Ints
 from discreet.kernel.serialise import card
@@ -41,8 +40,7 @@ class Attack(Planner):
                 close = difflib.get_close_matches(name, names, n=1)
                 advice = f"Did you mean '{close[0]}'?" if close else f"Known are {', '.join(names)}."
                 raise UsageError(f"An attack has no parameter '{name}'.", remedy=advice)
-        missing = [field.name for field in fields(cls) if field.default is MISSING and field.name not in given]
-        if missing:
+        if missing := [field.name for field in fields(cls) if field.default is MISSING and field.name not in given]:
             raise UsageError(
                 f"The attack lacks {', '.join(missing)}.", remedy="discreet attack init writes a file with all of them."
             )

@@ -29,7 +29,6 @@ class Decorator(Protocol):
 
     def __call__(self, command: Command, /) -> Command:
         """The command with what was added."""
-        ...
 
 
 def option(*names: str, **settings: Any) -> Decorator:

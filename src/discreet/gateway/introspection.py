@@ -141,8 +141,7 @@ def _present(table: GovernedTable, columns: Iterable[str], file: str) -> Governe
     has = set(columns)
     roles: dict[str, Any] = {role: getattr(table, role) for role in ("key", "identifiers", "quasi", "sensitive")}
     for role, its in roles.items():
-        missing = [column for column in its if column not in has and column not in table.by_default]
-        if missing:
+        if missing := [column for column in its if column not in has and column not in table.by_default]:
             raise PolicyError(
                 f"Table '{table.name}' has no column '{missing[0]}', which [gateway.tables] lists under {role}.",
                 remedy="Check the names of the columns.",

@@ -244,8 +244,7 @@ class Tree:
                     f"row {number} of {self.name} has {len(row)} entries, the first row has {self.height}.",
                     remedy="Give every value the same number of levels.",
                 )
-        doubled = [value for value, times in Counter(row[0] for row in self.rows).items() if times > 1]
-        if doubled:
+        if doubled := [value for value, times in Counter(row[0] for row in self.rows).items() if times > 1]:
             raise HierarchyError(
                 f"{self.name} lists {len(doubled)} values more than once.", remedy="Keep one row per value."
             )

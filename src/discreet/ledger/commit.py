@@ -110,11 +110,9 @@ def write(
         )
     was = tree.size
     steps = [request.step for request in requests]
-    accounts = Accounts.load(
-        connection,
-        [name for step in steps for name in step.budgets()],
-        [number for step in steps for number in step.reservations()],
-    )
+    budgets = [name for step in steps for name in step.budgets()]
+    reservations = [number for step in steps for number in step.reservations()]
+    accounts = Accounts.load(connection, budgets, reservations)
     # Requests that were answered before, by their keys.
     wanted = {(request.actor, request.key) for request in requests}
     known = {
@@ -181,8 +179,7 @@ class Writer:
         """Take the requests that wait, at least one, write them together and answer; until there are no more."""
         going, expected = True, 1
         while going:
-            # Rooms that were answered a moment ago are likely to ask again: as many as there were are waited for, but
-            # not long.
+            # Those who were answered a moment ago are likely to ask again: so many are waited for, but not long.
             waiting = [self._waiting.get()]
             until = monotonic() + LINGER
             with suppress(Empty):

@@ -78,8 +78,7 @@ def triage(
     missing = wanted - {one.id for one in log}
     if missing:
         raise UsageError(f"{len(missing)} of the leaked results are not in the log.", remedy="Give ids of its lines.")
-    denied = [one for one in log if one.id in wanted and not one.delivered]
-    if denied:
+    if denied := [one for one in log if one.id in wanted and not one.delivered]:
         raise UsageError(
             f"{len(denied)} of the leaked results were denied, so nobody received them.",
             remedy="Name results that were delivered.",

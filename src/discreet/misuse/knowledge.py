@@ -234,8 +234,7 @@ class EntityNumbering:
         if set(map(type, keys)) == {int} and min(keys) >= 0 and max(keys) < NAMED:
             return np.array(keys, dtype=np.int64)
         spelt = [text(key) for key in keys]
-        missing = spelt.count(None)
-        if missing:
+        if missing := spelt.count(None):
             raise DataError(
                 f"{missing} rows do not say whom they are about.",
                 remedy="Give the key of the entity with every row, or leave these rows out.",

@@ -92,13 +92,13 @@ def read_log(path: str | Path) -> list[Scored]:
 
 def one_exponent(results: Iterable[Scored]) -> float:
     """The x of all results; scores of different x do not compare."""
-    found = {one.x for one in results}
-    if len(found) != 1:
+    exponents = {scored.x for scored in results}
+    if len(exponents) != 1:
         raise UsageError(
-            f"The results were scored with {len(found)} different x, so they cannot be compared.",
+            f"The results were scored with {len(exponents)} different x, so they cannot be compared.",
             remedy="Choose a period with one x (--since, --until).",
         )
-    return found.pop()
+    return exponents.pop()
 
 
 def parse(lines: Iterable[str], *, name: str = "the log") -> Iterator[Scored]:
@@ -122,21 +122,19 @@ def _scored(line: str, place: str) -> Scored:
         raise _unreadable(place, "this is no JSON") from None
     if not isinstance(content, dict):
         raise _unreadable(place, "this is no JSON object")
-    strange = [key for key in content if key not in CHECKS]
-    if strange:
+    if strange := [key for key in content if key not in CHECKS]:
         raise _unreadable(place, f"there {'is a key' if len(strange) == 1 else 'are keys'} that no line may have")
     values = {}
     for key, kind in CHECKS.items():
-        if key not in content:
-            if key not in OPTIONAL:
-                raise _unreadable(place, f"'{key}' is missing")
+        if key not in content and key in OPTIONAL:
             continue
         try:
             values[key] = _checked(kind, content[key])
+        except KeyError:
+            raise _unreadable(place, f"'{key}' is missing") from None
         except (TypeError, ValueError, OverflowError):
             raise _unreadable(place, f"'{key}' is not as it should be") from None
-    del values["v"]
-    scored = Scored(**values)
+    scored = Scored(**{key: value for key, value in values.items() if key != "v"})
     if any(one is not None and len(one) != scored.rows for one in (scored.entities, scored.alike)):
         raise _unreadable(place, "'entities' and 'alike' need one entry per row")
     for column, weights in (scored.weights or {}).items():
@@ -153,7 +151,6 @@ def _unreadable(place: str, problem: str) -> SourceUnreadable:
 
 def _checked(kind: str, value: Any) -> Any:
     """Value of a line as `Scored` has it; ValueError where its kind is wrong."""
-    holds = True
     match kind:
         case "version":
             holds = type(value) is int and value == FORMAT

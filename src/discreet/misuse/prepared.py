@@ -280,8 +280,7 @@ class Prepared:
                     f"The source was not prepared for the quasi-identifier '{name}'.",
                     remedy="Name it when the source is prepared: prepare(source, quasi=[...])",
                 )
-        both = [name for name in quasi if name in sensitivity.weights]
-        if both:
+        if both := [name for name in quasi if name in sensitivity.weights]:
             raise UsageError(
                 f"Column '{both[0]}' is a quasi-identifier and has weights.",
                 remedy="A column either helps to find a person or is what would be learned; choose one.",

@@ -14,10 +14,9 @@ from discreet.people.demo import (
     write_extracts,
 )
 from discreet.people.population import CodedWords as Coded
-from discreet.people.population import People, counted
+from discreet.people.population import People, State, counted
 from discreet.people.recipes import COLUMNS, diagnosis_hierarchy, generate
 from discreet.people.registry import registry
-from discreet.people.state import State
 
 __all__ = [
     "COLUMNS",

@@ -14,9 +14,8 @@ from types import MappingProxyType
 import numpy as np
 
 from discreet.errors import UsageError
-from discreet.people.population import Array, People, decoded, stream
+from discreet.people.population import Array, People, State, decoded, stream
 from discreet.people.recipes import diagnosis_hierarchy, generate
-from discreet.people.state import State
 
 FEWEST_PEOPLE = 1_000
 PATIENT_SHARE = 0.01

@@ -10,8 +10,18 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.errors import UsageError
-from discreet.people.population import Array, CodedWords, Odds, People, stream
-from discreet.people.state import State, StatePlaces, female_share, settle, year_weights
+from discreet.people.population import (
+    Array,
+    CodedWords,
+    Odds,
+    People,
+    State,
+    StatePlaces,
+    female_share,
+    settle,
+    stream,
+    year_weights,
+)
 
 COLUMNS = (
     "person_id", "given_name", "surname", "birth_date", "birth_year", "sex", "race", "zip", "diagnosis", "income",
@@ -38,8 +48,7 @@ def generate(state: State, *, seed: int, columns: Sequence[str] | None = None) -
     People(1,000 rows: zip, sex)
     """
     wanted = COLUMNS if columns is None else tuple(columns)
-    unknown = [name for name in wanted if name not in COLUMNS]
-    if unknown:
+    if unknown := [name for name in wanted if name not in COLUMNS]:
         raise UsageError(f"No column is called '{unknown[0]}'.", remedy=f"There are: {', '.join(COLUMNS)}.")
     draft = PopulationDraft(state, seed)
     return People({name: getattr(draft, name) for name in wanted})

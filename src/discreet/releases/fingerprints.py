@@ -83,8 +83,7 @@ class Fingerprints:
 
     def trace(self, values: Mapping[str, Iterable[Label]]) -> tuple[str, ...]:
         """Recipients whose copies can hold all of these values; evidence, not a verdict: copies can be stolen."""
-        unknown = [name for name in values if name not in self.classes.names]
-        if unknown:
+        if unknown := [name for name in values if name not in self.classes.names]:
             raise UsageError(f"Column '{unknown[0]}' has no levels.", remedy=f"Give {', '.join(self.classes.names)}.")
         held = {name: set(labels) for name, labels in values.items()}
         hierarchies = {column.name: column.hierarchy for column in self.classes.columns}

@@ -178,8 +178,7 @@ def population_at(population: Classes, data: Classes) -> Classes:
     """The population by the columns of the data, at their levels."""
     if not population.records:
         raise EmptySource("There is nobody in the population.", remedy="Give one with at least one row.")
-    missing = [name for name in data.names if name not in population.names]
-    if missing:
+    if missing := [name for name in data.names if name not in population.names]:
         raise PopulationError(
             f"The population has no column '{missing[0]}', by which the data are counted.",
             remedy="Give a population with every quasi-identifier of the policy.",

@@ -1,10 +1,9 @@
 """Measures on the class histogram: who can be singled out, what can be inferred, what a population would show."""
 
 from discreet.risk.assessment import Assessment, assess
-from discreet.risk.combinations import Combination, singling_out
 from discreet.risk.inference import Inference, infer
 from discreet.risk.population import PopulationUniqueness, estimate
-from discreet.risk.profile import ColumnProfile, Profile, profile
+from discreet.risk.profile import ColumnProfile, Combination, Profile, profile, singling_out
 from discreet.risk.reidentification import (
     Band,
     Economics,

@@ -36,16 +36,13 @@ class UnderAttack(Protocol):
     @property
     def known(self) -> Any:
         """When it is known beforehand how many people look like each target."""
-        ...
 
     @property
     def unknown(self) -> Any:
         """When that is learnt only after buying the external table."""
-        ...
 
     def to_dict(self, threshold: float) -> dict[str, Any]:
         """For JSON."""
-        ...
 
 
 class Adversary(Protocol):
@@ -55,7 +52,6 @@ class Adversary(Protocol):
         self, sample: Classes, external: Classes, *, population: Classes | None = None, loss: float | str = 1.0
     ) -> UnderAttack:
         """What they would do to every class of people in the sample."""
-        ...
 
 
 @runtime_checkable
@@ -65,7 +61,6 @@ class Governed(Protocol):
     @property
     def policy(self) -> Policy | None:
         """Its policy, if it has one."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -80,8 +80,7 @@ def translated(name: str) -> Iterator[None]:
         said = str(error)
         line = re.search(r"CSV Error on Line: (\d+)", said)
         place = f"line {line[1]} of {name}" if line else name
-        widths = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", said)
-        if widths:
+        if widths := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", said):
             raise SourceUnreadable(
                 f"{place} has {widths[2]} cells where the header has {widths[1]}.",
                 remedy="Mend the line, quote cells that hold the delimiter, or set [data] delimiter in the policy.",

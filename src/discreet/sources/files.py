@@ -110,8 +110,7 @@ def check_header(header: Sequence[str], path: Path, *, declared: Sequence[str] =
             remedy="Give every column a name of its own.",
         )
     known = set(declared)
-    values = [name for name in header if VALUE.fullmatch(name.strip()) and name not in known]
-    if values:
+    if values := [name for name in header if VALUE.fullmatch(name.strip()) and name not in known]:
         raise ColumnError(
             f"{path}: {len(values)} of {len(header)} names in the first row are numbers or dates, so it looks like a record, not a header.",
             remedy="Add a header row. If these are names, list the columns in a policy.",

@@ -208,8 +208,7 @@ def refuse_export(table: Table, recoding: Recoding) -> None:
             file=policy.file,
         )
     recoded = set(recoding.names)
-    bare = [name for name in policy.quasi if name not in recoded]
-    if bare:
+    if bare := [name for name in policy.quasi if name not in recoded]:
         raise UsageError(
             f"Quasi-identifier '{bare[0]}' would be published as it is: the recoding does not know it.",
             remedy="Anonymise by all quasi-identifiers, or give it another role in the policy.",

@@ -25,7 +25,7 @@ from discreet.web.framework.context import Context, Here
 from discreet.web.framework.site import ago, amount
 from discreet.web.gateway import users
 from discreet.web.gateway.limits import asked_of
-from discreet.web.gateway.totals import follow
+from discreet.web.gateway.users import follow
 from discreet.web.ledger import last_check
 from discreet.web.linkage import store as linkage_store
 from discreet.web.releases import decisions

@@ -326,8 +326,7 @@ def test_the_form_knows_whom_one_came_from(app: FastAPI) -> None:
 def test_a_demonstration_has_a_past_and_a_limit_that_waits(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from discreet.demo import web
     from discreet.web import Settings, create_app
-    from discreet.web.gateway.totals import follow
-    from discreet.web.gateway.users import incidents
+    from discreet.web.gateway.users import follow, incidents
     from tests.web.client import CHEAP, ORIGIN
 
     monkeypatch.setenv("DISCREET_KEYS", str(tmp_path / "keys"))

@@ -12,8 +12,7 @@ from sqlalchemy import insert
 
 from discreet.store.tables.gateway import DAY, USER, WATCHED
 from discreet.web.gateway import users
-from discreet.web.gateway.totals import follow
-from discreet.web.gateway.users import incidents
+from discreet.web.gateway.users import follow, incidents
 from tests.web.client import BOTH_STORES, Clock, signed_in
 from tests.web.gateway_data import MILLION, answered, not_run, proposed, refused, repeated, somebody, started
 

@@ -13,9 +13,9 @@ from sqlalchemy import delete, select, update
 
 from discreet.ledger import Ledger
 from discreet.store.tables.gateway import DAY, READ, REFUSAL, USER, WATCHED
-from discreet.web.gateway import totals, users
+from discreet.web.gateway import users
 from discreet.web.gateway.entry_view import result_of
-from discreet.web.gateway.totals import follow
+from discreet.web.gateway.users import follow
 from tests.examples import examples
 from tests.web.client import BOTH_STORES, Clock
 from tests.web.gateway_data import answered, not_run, refused, repeated, started
@@ -113,7 +113,7 @@ def test_however_entries_are_cut_the_sums_are_those_of_a_plain_count(
             case _:
                 ledger.record(actor=user, event="web.shown", subject=f"database:{database}/user:{user}")
     with monkeypatch.context() as smaller:
-        smaller.setattr(totals, "CHUNK", chunk)
+        smaller.setattr(users, "CHUNK", chunk)
         assert follow(ledger.store)
     with ledger.store.reading() as connection:
         found = users.ranked(connection, now=app.state.site.stamp())
@@ -151,15 +151,15 @@ def test_more_than_one_look_takes_is_said(app: FastAPI, monkeypatch: pytest.Monk
     ledger = app.state.site.ledger
     for number in range(5):
         not_run(ledger, f"user{number}", "Refused: no.")
-    monkeypatch.setattr(totals, "CHUNK", 1)
-    monkeypatch.setattr(totals, "MOST", 2)
+    monkeypatch.setattr(users, "CHUNK", 1)
+    monkeypatch.setattr(users, "MOST", 2)
     assert not follow(ledger.store)
     assert not follow(ledger.store)
     assert follow(ledger.store)
 
 
 def test_entries_of_other_rooms_are_passed_over(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(totals, "FAR", 2)
+    monkeypatch.setattr(users, "FAR", 2)
     site = app.state.site
     for _ in range(5):
         site.ledger.record(actor="x", event="web.shown", subject="ledger")

@@ -26,7 +26,6 @@ class Evaluate(Protocol):
 
     def __call__(self, node: Node) -> NodeOutcome:
         """Look at one node."""
-        ...
 
 
 class Rolling(Protocol):
@@ -34,11 +33,9 @@ class Rolling(Protocol):
 
     def up(self, keys: Ints, counts: Ints, moves: list[tuple[int, int, Ints]]) -> tuple[Ints, Ints]:
         """Distinct keys after the moves, with their counts."""
-        ...
 
     def hidden(self, keys: Ints, counts: Ints, shifts: Ints, masks: Ints) -> tuple[Ints, ...]:
         """Per column, people by the code of their value."""
-        ...
 
 
 T = TypeVar("T")

@@ -219,8 +219,7 @@ def read_labels(
     answers: list[bool | None] = [True] * count
     if same is not None:
         answers = [MEANINGS.get(str(cell).strip().upper()) for cell in np.ma.filled(rows["same"], "").tolist()]
-    unknown = answers.count(None)
-    if unknown:
+    if unknown := answers.count(None):
         raise DataError(
             f"Column '{same}' holds {unknown:,} answers that are neither yes nor no.",
             remedy="Write 1 or 0, yes or no, same or different.",
@@ -264,8 +263,7 @@ def _joined(
             f"ORDER BY ALL"
         ).fetchnumpy()
     first, second = (np.ma.getdata(rows[name]).astype(np.int64) for name in ("first", "second"))
-    lost = int(np.ma.getdata(rows["lost"]).sum())
-    if lost:
+    if lost := int(np.ma.getdata(rows["lost"]).sum()):
         raise DataError(
             f"{lost:,} of {len(first):,} pairs in {table.name} name an id that the project does not have.",
             remedy="Are the first ids those of the first table, and the second those of the second?",

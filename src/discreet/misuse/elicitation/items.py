@@ -94,12 +94,10 @@ def ranges(column: str, counts: Mapping[str, int], *, most: int = 5) -> list[Ite
     edges = [edge for edge in edges if edge < numbers[-1][0]]
     if not edges:
         return [Item(column, REST)]
-    labels = [
-        f"up to {edges[0]:,g}",
-        *(f"over {low:,g} up to {high:,g}" for low, high in itertools.pairwise(edges)),
-    ]
-    found = [Item(column, label, upper=edge) for label, edge in zip(labels, edges, strict=True)]
-    return [*found, Item(column, f"over {edges[-1]:,g}")]
+    between = [f"over {low:,g} up to {high:,g}" for low, high in itertools.pairwise(edges)]
+    labels = [f"up to {edges[0]:,g}", *between]
+    items = [Item(column, label, upper=edge) for label, edge in zip(labels, edges, strict=True)]
+    return [*items, Item(column, f"over {edges[-1]:,g}")]
 
 
 def numeric(values: Iterable[str]) -> bool:

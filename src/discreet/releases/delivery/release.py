@@ -214,8 +214,7 @@ def release(
 
 
 def _refuse_retired(registry: Registry, name: str, recipients: Sequence[str]) -> None:
-    gone = registry.retired(name) & set(recipients)
-    if gone:
+    if gone := registry.retired(name) & set(recipients):
         raise Refused(
             f"{len(gone)} of the recipients {'was' if len(gone) == 1 else 'were'} retired from release '{name}'.",
             remedy=f"Leave out {', '.join(sorted(gone))}, or start a release of another name.",

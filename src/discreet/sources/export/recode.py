@@ -80,8 +80,7 @@ class Outline:
     def of(cls, columns: Sequence[str], recoding: Recoding, *, drop: Sequence[str]) -> Outline:
         """Everything but what is dropped."""
         dropped = set(drop)
-        both = [name for name in recoding.names if name in dropped]
-        if both:
+        if both := [name for name in recoding.names if name in dropped]:
             raise UsageError(
                 f"Column '{both[0]}' is recoded and left out at once.", remedy="Give it one role in the policy."
             )

@@ -76,8 +76,7 @@ def parse(body: bytes) -> Form:
     try:
         return Form(parse_qs(body.decode("ascii"), strict_parsing=bool(body), **options))
     except ValueError:
-        remedy = "Go back, reload the page and send the form again."
-        raise Problem(400, "The form cannot be read.", remedy=remedy) from None
+        raise Problem(400, "The form cannot be read.", remedy="Go back, reload the page and send it again.") from None
 
 
 def _unfit(name: str, words: str) -> Problem:
@@ -201,11 +200,9 @@ class ProblemModel(Strict):
     next: str
 
 
+PROBLEM_BODY = {"application/problem+json": {"schema": ProblemModel.model_json_schema()}}
 PROBLEMS: dict[int | str, dict[str, Any]] = {
-    status: {
-        "description": words,
-        "content": {"application/problem+json": {"schema": ProblemModel.model_json_schema()}},
-    }
+    status: {"description": words, "content": PROBLEM_BODY}
     for status, words in (
         (400, "The request cannot be understood."),
         (401, "No token, or one that has expired or was revoked."),

@@ -23,8 +23,7 @@ from discreet.web.framework.problems import Problem, not_found
 from discreet.web.framework.route import ApiGet, ApiPost, Page, Route, Submit
 from discreet.web.gateway import users
 from discreet.web.gateway.entry_view import decimal, limit_words, subject_of
-from discreet.web.gateway.totals import follow
-from discreet.web.gateway.users import Number, Text, printable
+from discreet.web.gateway.users import Number, Text, follow, printable
 
 LONGEST_NAME = 63
 """Bytes, and so letters, of a name in PostgreSQL."""

@@ -25,8 +25,7 @@ from discreet.web.framework.site import moment, short_moment
 from discreet.web.gateway import entry_view, users
 from discreet.web.gateway.entry_view import GatewayResult, decimal, limit_words, outcome_words, points, reason_words
 from discreet.web.gateway.limits import LIMIT_ROUTES
-from discreet.web.gateway.totals import follow
-from discreet.web.gateway.users import Number, PageNumber, Text, User, printable
+from discreet.web.gateway.users import Number, PageNumber, Text, User, follow, printable
 
 NEWEST = 5
 """Refusals and incidents on the first page."""
