@@ -38,7 +38,7 @@ def counted() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def steps() -> Iterator[tuple[str, str]]:
     """Every slider from its first stop to its last, all else as it stands; what he is fined also with one fine."""
-    from discreet.web.lab.query import CONTROLS, Control
+    from discreet.web.lab.controls import CONTROLS, Control
 
     for control in CONTROLS.values():
         if isinstance(control, Control):
@@ -62,7 +62,7 @@ def measure(folder: Path) -> None:
     from discreet.attacker.population import Targets, plan_for
     from discreet.kernel import Classes
     from discreet.web import Settings, create_app
-    from discreet.web.lab.query import read
+    from discreet.web.lab.controls import read
 
     people, groups, densities = counted()
     grouping = best_of(lambda: Targets.grouped(people, groups, densities, LISTED), 3)

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from discreet.cli.main import BUG, VERBS, cli
 from discreet.cli.verbs.doctor import PACKAGES, PURPOSES, DoctorCheck, examine, requirements
-from discreet.cli.verbs.guide import EXIT_CODES
+from discreet.cli.verbs.help_and_demo import EXIT_CODES
 from discreet.errors import DiscreetError, UsageError
 
 

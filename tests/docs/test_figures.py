@@ -24,7 +24,7 @@ from discreet.releases.marks import codebook, pairing
 from discreet.releases.marks import pairing as mark_pairing
 from discreet.releases.marks.pairing import UNLUCKY, MarkBudget
 from discreet.releases.tracing import evidence, observed_marks, result, trace
-from discreet.risk import combinations
+from discreet.risk.profile import MOST, pairs_affordable
 from discreet.sources import engine
 from discreet.web import Settings
 from discreet.web.datasets import inspection
@@ -68,8 +68,8 @@ def stated() -> Iterator[tuple[str, str]]:
     wide = f"at most {engine.MOST_COLUMNS:,} columns"
     yield limits, f"{wide}, in the browser {Settings().most_columns}"
     yield "how-to/read-your-data.md", f"**A table has {wide}**, in the browser {Settings().most_columns}"
-    pairs = max(columns for columns in range(2_000) if combinations.pairs_affordable(columns))
-    yield limits, f"at most {combinations.MOST:,} combinations, so with more than {pairs} columns only single columns"
+    pairs = max(columns for columns in range(2_000) if pairs_affordable(columns))
+    yield limits, f"at most {MOST:,} combinations, so with more than {pairs} columns only single columns"
     yield limits, f"up to {bellman.MOST:,} people, and groups of more than {parameters.PLANNED:,} are refused"
     yield limits, f"lattices of up to {MOST_NODES:,} nodes"
     yield "explain/planning-adversary.md", f"up to {bellman.MOST:,} people"

@@ -80,7 +80,7 @@ def read_catalog(
     file: str,
     newcomers: Iterable[str] = (),
 ) -> Catalog:
-    """Catalog of the database; newcomers, governed but not counted, count as the worst."""
+    """Catalog of the database; reading a `newcomers` table, not counted yet, counts as reading all of them."""
     every = {oid: (schema, name, kind) for oid, schema, name, kind in _rows(cursor, RELATIONS)}
     places = {f"{schema}.{name}": oid for oid, (schema, name, _) in every.items()}
     schemas: dict[str, tuple[str, ...]] = {}

@@ -17,7 +17,6 @@ from discreet.errors import DataError, IntegrityError, UsageError
 from discreet.kernel import Coded
 from discreet.kernel.hierarchy import text
 from discreet.kernel.serialise import card
-from discreet.misuse.columns import as_cells, labels
 from discreet.misuse.ensembles import Ensembles
 from discreet.misuse.knowledge import (
     EntityNumbering,
@@ -27,6 +26,7 @@ from discreet.misuse.knowledge import (
     published,
     published_few,
 )
+from discreet.misuse.result_columns import as_cells, labels
 from discreet.misuse.sensitivity import Sensitivity, weigh
 
 Time = float | datetime.datetime

@@ -247,6 +247,6 @@ def rows_of(table: Table, recoding: Recoding, *, drop: Sequence[str] = ()) -> Ce
 
 
 def local_desk(table: Table, names: Sequence[str]) -> AbstractContextManager[DuckDBDesk]:
-    """A desk with at least these columns of the table, called `source`."""
+    """A DuckDB connection on which at least these columns of the table are the table `source`."""
     table.require(names)
     return table.engine.desk(names)

@@ -24,8 +24,8 @@ from discreet.errors import UsageError
 from discreet.web import Settings, create_app
 from discreet.web.jobs import store as jobs
 from discreet.web.lab import pages
+from discreet.web.lab.controls import CONTROLS, ChoiceControl, Control, against, read, toml
 from discreet.web.lab.pages import example, result
-from discreet.web.lab.query import CONTROLS, ChoiceControl, Control, against, read, toml
 from tests.examples import examples
 from tests.web.client import CHEAP, ORIGIN, Browser, make_accounts, signed_in
 from tests.web.lab_data import keep_dataset

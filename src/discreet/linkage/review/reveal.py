@@ -1,4 +1,4 @@
-"""The one door through which masked cells of a project become characters.
+"""Reveal of masked cells: limits checked, budget charged in the ledger, then shown; the only way to characters.
 
 Nothing about the mode or the price of a step is taken from the reviewer who asks: both follow from what the store holds.
 The step is spent in the ledger and written into the store in one transaction, and only then is anything shown. All that

@@ -3,7 +3,7 @@
 Each value has a harm h > 0 and the score f = min(1, h). With θ = log h, minimise
 
     Σ over comparisons ((θ_i − θ_j − log ratio) / comparing)²
-  + Σ over ratings     (error of the clamped sum of exp θ / rating)²        as in `ratings`
+  + Σ over ratings     (error of the clamped sum of exp θ / rating)²        as `clamped_errors` gives it
   + Σ over values      ((θ − CENTRE) / WIDTH)²
 
 The last sum is a wide prior that settles values of which little was asked. Levenberg-Marquardt steps are taken only if
@@ -95,7 +95,7 @@ class Fit:
 
     @property
     def harm(self) -> Floats:
-        """What may exceed 1."""
+        """Harm of each value, not capped at 1 as its score is."""
         found: Floats = np.exp(self.theta)
         return found
 

@@ -27,8 +27,8 @@ from discreet.web.framework.context import Context, Here
 from discreet.web.framework.forms import Strict
 from discreet.web.framework.problems import Problem, not_found
 from discreet.web.framework.route import ApiPost, Page, Route
-from discreet.web.lab import query as queries
-from discreet.web.lab.query import CONTROLS, LabQuery, against, shown, toml
+from discreet.web.lab import controls
+from discreet.web.lab.controls import CONTROLS, LabQuery, against, shown, toml
 
 QUICK, SLOW = 64, 1024
 """Largest smallest group for which the least fine is computed if the adversary is deterred already, and if not."""
@@ -44,12 +44,12 @@ def lab_page(context: Here) -> Response:
     query: LabQuery = values["query"]
     standard = {name: control.standard for name, control in CONTROLS.items()}
     plain = LabQuery(query.texts, {}, {}, query.dataset)
-    presets = [(name, plain.address(**{**standard, **changes})) for name, changes in queries.PRESETS]
+    presets = [(name, plain.address(**{**standard, **changes})) for name, changes in controls.PRESETS]
     choices: list[tuple[str, str]] = []
     if context.may("datasets.read"):
         with context.site.store.reading() as connection:
             choices = datasets(connection)
-    return context.page("lab.html", topics=queries.TOPICS, presets=presets, choices=choices, **values)
+    return context.page("lab.html", topics=controls.TOPICS, presets=presets, choices=choices, **values)
 
 
 def lab_result(context: Here) -> Response:
@@ -59,7 +59,7 @@ def lab_result(context: Here) -> Response:
 
 
 def _shown(context: Context) -> dict[str, Any]:
-    query = queries.read(context.request.query_params.multi_items())
+    query = controls.read(context.request.query_params.multi_items())
     name = ""
     groups: LabGroups | None = example()
     if query.dataset is not None:
@@ -73,7 +73,7 @@ def _shown(context: Context) -> dict[str, Any]:
     outcome: LabResult | None = None
     problem: Problem | None = None
     if query.wrong:
-        words = query.wrong.get(queries.STRANGER, "Some of the numbers cannot be used; see the message beside each.")
+        words = query.wrong.get(controls.STRANGER, "Some of the numbers cannot be used; see the message beside each.")
         problem = Problem(422, words, remedy="Correct them, or start again with one of the examples.")
     elif groups is not None:
         try:
@@ -155,7 +155,7 @@ def deterrents(query: LabQuery, case: Case) -> Iterator[Deterrent]:
     yield _amount(query, "The price of the list", "access_cost", least.price, attack.access_cost)
 
     title, size = "Larger groups", least.size
-    if size is None or size > min(case.targets.external_size, queries.LARGEST_K):
+    if size is None or size > min(case.targets.external_size, controls.LARGEST_K):
         yield Deterrent(title, "No group that is possible here is large enough.", "k")
         return
     words = f"The smallest group has {smallest:,}, which is enough; {size:,} would be the least."
@@ -166,9 +166,9 @@ def deterrents(query: LabQuery, case: Case) -> Iterator[Deterrent]:
 
 def _amount(query: LabQuery, title: str, name: str, least: float | None, present: float) -> Deterrent:
     """The fine or the price, with the button that sets the least that deters."""
-    if least is None or least > queries.DEAREST:
+    if least is None or least > controls.DEAREST:
         noun = "fine" if name == "penalty" else "price"
-        return Deterrent(title, f"No {noun} up to {queries.DEAREST:,.0f} is a deterrent.", name)
+        return Deterrent(title, f"No {noun} up to {controls.DEAREST:,.0f} is a deterrent.", name)
     # To the next hundredth above; also above what rounding may have hidden.
     up = math.ceil((least * (1 + 1e-12) + 1e-9) * 100) / 100 if least > 0 else 0.0
     value, written = shown(up), f"{up:,.2f}".removesuffix(".00")
