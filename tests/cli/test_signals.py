@@ -7,6 +7,7 @@ import re
 import secrets
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -116,6 +117,31 @@ def test_a_story_that_is_stopped_leaves_no_server_behind(tmp_path: Path, short_p
     assert left == []
     assert list(place.glob("discreet-*")) == []  # the wheel of the server keeps an empty lock file of its own
     assert ended == (130 if name == "SIGINT" else -signal.SIGTERM)
+
+
+REPLACED = """
+import importlib, os
+main = importlib.import_module("discreet.cli.main")
+def interrupted(**_):
+    try:
+        os.kill(os.getpid(), {number})
+        for _ in range(10**9): pass
+    except SystemExit:
+        raise {error} from None
+main.cli.main = interrupted
+main.main()
+"""
+
+
+@pytest.mark.parametrize(
+    "error", ["RuntimeError('Query interrupted')", "main.DiscreetError('The file cannot be read.')"]
+)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_library_that_raises_an_error_of_its_own_hides_no_signal(number: int, error: str) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", REPLACED.format(number=int(number), error=error)], capture_output=True, check=False
+    )
+    assert (ended.returncode, ended.stderr) == (128 + number, b"")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

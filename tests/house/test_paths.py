@@ -145,3 +145,11 @@ def test_a_reveal(walk: Walk, local: Ledger, folder: Path) -> None:  # noqa: F81
     with walk:
         door.reveal(local, project, "ann", number, project.attributes[0], key="k", seen=seen.version)
     agree("a reveal", walk)
+
+
+@pytest.mark.parametrize("page", ["architecture.md", "where-to-change.md"])
+def test_every_file_that_a_page_for_engineers_names_is_there(page: str) -> None:
+    text = (PAGE.parent / page).read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:[a-z_]+/)+[a-z_]+(?:\.py)?)`", text))
+    assert len(named) > 20
+    assert {name for name in named if not (SOURCE / name).exists() and not (PAGE.parents[2] / name).exists()} == set()

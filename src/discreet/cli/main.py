@@ -84,6 +84,8 @@ VERBS = {
 }
 INTERRUPTED = 130
 BUG = 70
+SENT: list[int] = []
+"""The signal that ends this process: a library may raise an error of its own in place of ours (DuckDB does)."""
 
 
 @click.command(
@@ -133,6 +135,8 @@ def main() -> NoReturn:
 
 
 def _report(error: DiscreetError) -> int:
+    if SENT:
+        return 128 + SENT[0]
     from discreet.cli.output import say
 
     keywords = options_of(sys.argv[1:])
@@ -144,6 +148,8 @@ def _report(error: DiscreetError) -> int:
 
 def _bug(error: Exception) -> int:
     """Report a bug by its place only; its message may hold a person's value."""
+    if SENT:
+        return 128 + SENT[0]
     if os.environ.get("DISCREET_DEBUG") == "1":
         traceback.print_exception(error)
         return BUG
@@ -258,6 +264,7 @@ def _ended_by(error: Callable[[int], BaseException]) -> Callable[[int, FrameType
     def handle(number: int, frame: FrameType | None) -> NoReturn:
         for other in SIGNALS:
             signal.signal(other, signal.SIG_IGN)
+        SENT.append(number)
         raise error(number)
 
     return handle
