@@ -7,7 +7,7 @@ from discreet.attacker.planner import Baseline, Gamble, Plan
 from discreet.attacker.population import Attacked, Outcome
 from discreet.attacker.purchases import External, Shopping
 from discreet.attacker.purchases import SharedPurchase as Shared
-from discreet.attacker.uncertain import (
+from discreet.attacker.uncertainty import (
     RiskDistribution,
     Simulated,
     Unconfirmed,

@@ -11,7 +11,7 @@ from discreet.attacker import deterrence
 from discreet.attacker.planner import Planner
 from discreet.attacker.population import strike
 from discreet.attacker.purchases import SharedPurchase, share, shop
-from discreet.attacker.uncertain import plan_unconfirmed, risk_distribution, simulate
+from discreet.attacker.uncertainty import plan_unconfirmed, risk_distribution, simulate
 from discreet.errors import UsageError
 from discreet.kernel.arrays import Ints
 from discreet.kernel.serialise import card

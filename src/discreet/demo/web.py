@@ -52,7 +52,7 @@ from discreet.web.gateway.entry_view import ANSWERED, subject_of
 from discreet.web.gateway.limits import NewLimit, propose_limit
 from discreet.web.jobs import process
 from discreet.web.jobs import store as jobs
-from discreet.web.releases import decisions, tracing
+from discreet.web.releases import plan_workflow, tracing
 from discreet.web.releases.store import NewPlan
 from discreet.web.sensitivity import store as studies
 from discreet.web.sensitivity.store import EXAMPLE, items_of
@@ -284,14 +284,14 @@ def bring_releases(site: Site) -> None:
     number = _planned(first, "spring-2026", SPRING)
     if number is None:
         return
-    plan = decisions.current(second, number)
-    decisions.decide(second, plan, seen=plan.seen)
-    decisions.make(first, decisions.current(first, number))
+    plan = plan_workflow.current(second, number)
+    plan_workflow.decide(second, plan, seen=plan.seen)
+    plan_workflow.make(first, plan_workflow.current(first, number))
     work_off(site)
     release = Registry(site.ledger).find("spring-2026")
-    if release is not None and decisions.current(first, number).state == "made":
+    if release is not None and plan_workflow.current(first, number).state == "made":
         for recipient in SPRING[:2]:
-            path = decisions.hand_over(first, release, recipient)
+            path = plan_workflow.hand_over(first, release, recipient)
             if recipient == LEAKER:
                 leaked = path.read_bytes()
         opened = Opened(release, Registry(site.ledger).open(release))
@@ -320,11 +320,11 @@ def _planned(context: Context, name: str, recipients: tuple[str, ...]) -> int | 
         wanted: dict[str, Any] = {"name": name, "dataset": numbers[DATA], "population": numbers[REGISTER], "k": k}
         wanted |= {"recipients": list(recipients), "format": "csv", "counts_only": True, "agreement": AGREEMENT}
         wanted |= {"population_source": "Register of a state that does not exist", "population_licence": "generated"}
-        number = decisions.begin(context, NewPlan(**wanted, sign_off="DPO-2026-17"))
+        number = plan_workflow.begin(context, NewPlan(**wanted, sign_off="DPO-2026-17"))
         work_off(context.site)
-        if decisions.current(context, number).ready:
+        if plan_workflow.current(context, number).ready:
             return number
-        decisions.withdraw(context, decisions.current(context, number))
+        plan_workflow.withdraw(context, plan_workflow.current(context, number))
     return None
 
 

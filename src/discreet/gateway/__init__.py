@@ -11,7 +11,7 @@ from discreet.gateway.enforcement.interface import HoldRows as Hold
 from discreet.gateway.enforcement.interface import MaskCells as Mask
 from discreet.gateway.enforcement.interface import QueryText as Query
 from discreet.gateway.enforcement.interface import ReleaseRows as Release
-from discreet.gateway.net.connection import GatewaySettings as Settings
+from discreet.gateway.net.client_connection import GatewaySettings as Settings
 from discreet.gateway.net.server import Gateway
 from discreet.gateway.net.transport import Upstream, parse_upstream
 from discreet.gateway.protocol.messages import ResultColumn as Column

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.releases.bait import BaitPlan, plan_bait, same_origin
 from discreet.releases.feasibility import Cell, Feasibility, FeasibilityGrid, feasibility, feasibility_grid
-from discreet.releases.fingerprints import Fingerprints, plan_fingerprints
+from discreet.releases.level_fingerprints import Fingerprints, plan_fingerprints
 from discreet.releases.marks.pairing import MarkBudget as Budget
 from discreet.releases.marks.selection import Marking, mark
 from discreet.releases.plan import Plan, Preflight, plan

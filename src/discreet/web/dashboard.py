@@ -28,7 +28,7 @@ from discreet.web.gateway.limits import asked_of
 from discreet.web.gateway.users import follow
 from discreet.web.ledger import last_check
 from discreet.web.linkage import store as linkage_store
-from discreet.web.releases import decisions
+from discreet.web.releases import plan_workflow
 from discreet.web.releases import store as plans
 from discreet.web.sensitivity import store as studies
 
@@ -207,7 +207,7 @@ def waiting_releases(context: Context, connection: Connection) -> Iterator[Notic
     if not waiting:
         return
     history = History.read(connection)
-    others = [plan for plan in waiting if history.objection(decisions.asked_of(plan), context.owner.name) is None]
+    others = [plan for plan in waiting if history.objection(plan_workflow.asked_of(plan), context.owner.name) is None]
     if others:
         count, names = plural(len(others), "release awaits", "releases await"), [plan.release for plan in others]
         step = "Review the preview, then approve or reject it; nothing is released before."

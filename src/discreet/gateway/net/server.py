@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any
 
 from discreet.errors import UsageError
-from discreet.gateway.net.connection import Connection, GatewaySettings
+from discreet.gateway.net.client_connection import Connection, GatewaySettings
 from discreet.gateway.net.transport import ConnectionSide, fingerprint, server_context
 from discreet.gateway.protocol.messages import error
 from discreet.gateway.session.held_rows import HeldBytes

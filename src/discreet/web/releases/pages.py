@@ -23,7 +23,7 @@ from discreet.web.framework.problems import Problem, not_found
 from discreet.web.framework.route import ApiGet, ApiPost, Loads, Page, Route, Submit
 from discreet.web.jobs.pages import attachment
 from discreet.web.ledger import EntrySearch
-from discreet.web.releases import decisions, plan_page, tracing
+from discreet.web.releases import plan_page, plan_workflow, tracing
 from discreet.web.releases import store as plans
 from discreet.web.releases.plan_page import PlanModel, model_of, names_in
 from discreet.web.releases.store import OPEN, MoreRecipients, StoredPlan
@@ -228,7 +228,7 @@ def sealed(context: Context) -> StoredRelease:
 def add_recipients(context: Here) -> Response:
     """Plan copies for further recipients; another custodian approves them."""
     names = names_in(context.form.verbatim("recipients", most=20_000, lines=True))
-    return go(f"/releases/plans/{decisions.more(context, sealed(context), names)}", said="planned")
+    return go(f"/releases/plans/{plan_workflow.more(context, sealed(context), names)}", said="planned")
 
 
 def retire(context: Here) -> Response:
@@ -236,7 +236,7 @@ def retire(context: Here) -> Response:
     kept = sealed(context)
     recipient = context.form.choice("recipient", kept.recipients)
     Registry(context.site.ledger).retire(kept.name, recipient, actor=context.owner.name)
-    decisions.remove_packed(context, kept.name, recipient)
+    plan_workflow.remove_packed(context, kept.name, recipient)
     return go(context.request.url.path.removesuffix("/retire"), said="retired")
 
 
@@ -244,7 +244,7 @@ def deliver(context: Here) -> Response:
     """Hand over a copy: recorded first, then sent."""
     kept = sealed(context)
     recipient = context.form.choice("recipient", kept.recipients)
-    path = decisions.hand_over(context, kept, recipient)
+    path = plan_workflow.hand_over(context, kept, recipient)
     return attachment(path, f"{kept.name}-{kept.version}-{recipient}.zip", "application/zip")
 
 
@@ -329,7 +329,7 @@ def release(context: Here, name: str) -> ReleaseModel:
 
 def more(context: Here, name: str, wanted: MoreRecipients) -> PlanModel:
     """Plan copies for further recipients."""
-    return model_of(context, decisions.more(context, sealed(context), wanted.recipients))
+    return model_of(context, plan_workflow.more(context, sealed(context), wanted.recipients))
 
 
 def trace_claims(

@@ -23,7 +23,7 @@ from discreet.web.framework.problems import Problem
 from discreet.web.framework.route import numbered
 from discreet.web.jobs import store as jobs
 from discreet.web.jobs.pages import progress_of
-from discreet.web.releases import decisions
+from discreet.web.releases import plan_workflow
 from discreet.web.releases import store as plans
 from discreet.web.releases.store import FORMATS, LONGEST_AGREEMENT, NewPlan, StoredPlan
 from discreet.wording import percent
@@ -53,23 +53,23 @@ def _form(context: Context, start: dict[str, str], plan: StoredPlan | None = Non
 @or_again(new_page)
 def begin_by_form(context: Here) -> Response:
     """Plan a release."""
-    return go(f"/releases/plans/{decisions.begin(context, wanted_in(context.form))}", said="planned")
+    return go(f"/releases/plans/{plan_workflow.begin(context, wanted_in(context.form))}", said="planned")
 
 
 def plan_page(context: Here) -> Response:
     """The plan, its pre-flight, and what is to be decided."""
-    plan = decisions.current(context, context.loaded.id)
+    plan = plan_workflow.current(context, context.loaded.id)
     second = None
     with context.site.store.reading() as connection:
-        now, job = jobs.moment(connection), decisions.last_job(connection, plan)
+        now, job = jobs.moment(connection), plan_workflow.last_job(connection, plan)
         if plan.state == "planned":
-            asked, name = decisions.asked_of(plan), context.owner.name
+            asked, name = plan_workflow.asked_of(plan), context.owner.name
             second = History.read(connection).view(connection, asked, name, "releases.approve")
     return context.page(
         "release_plan.html",
         plan=plan,
         second=second,
-        open_to_change=plan.state in decisions.changeable(context, plan),
+        open_to_change=plan.state in plan_workflow.changeable(context, plan),
         running=progress_of(job, now) if job is not None and job.active else None,
         failed=job if job is not None and job.state in ("failed", "cancelled") else None,
         lines=list(preflight_lines(plan.preflight)) if plan.preflight else [],
@@ -79,7 +79,7 @@ def plan_page(context: Here) -> Response:
 def change_page(context: Here) -> Response:
     """The form with what is planned."""
     plan: StoredPlan = context.loaded
-    if context.problem is None and plan.state not in decisions.changeable(context, plan):
+    if context.problem is None and plan.state not in plan_workflow.changeable(context, plan):
         raise plans.too_late()
     start = {name: str(plan.content.get(name, "")) for name in START}
     start |= {"name": plan.release, "recipients": "\n".join(plan.recipients)}
@@ -100,7 +100,7 @@ def change(context: Here) -> Response:
         wanted = wanted_in(form)
     if not wanted:
         raise Problem(422, "No recipient is named.", remedy="Name at least one recipient, or withdraw the plan.")
-    decisions.change(context, plan, wanted, version=version)
+    plan_workflow.change(context, plan, wanted, version=version)
     return _back(context, "plan-changed")
 
 
@@ -113,36 +113,36 @@ def look(context: Here) -> Response:
     """Repeat the pre-flight, after a job that failed or was cancelled."""
     if context.loaded.state != "planned":
         raise plans.too_late()
-    decisions.look(context, context.loaded)
+    plan_workflow.look(context, context.loaded)
     return _back(context)
 
 
 @or_again(plan_page)
 def approve(context: Here) -> Response:
     """Allow the copies to be made."""
-    decisions.decide(context, context.loaded, seen=context.form.text("seen"))
+    plan_workflow.decide(context, context.loaded, seen=context.form.text("seen"))
     return _back(context, "approved")
 
 
 @or_again(plan_page)
 def reject(context: Here) -> Response:
     """Reject it, with a reason."""
-    reason = context.form.text("reason", most=decisions.LONGEST_REASON)
-    decisions.decide(context, context.loaded, seen=context.form.text("seen"), reason=reason)
+    reason = context.form.text("reason", most=plan_workflow.LONGEST_REASON)
+    plan_workflow.decide(context, context.loaded, seen=context.form.text("seen"), reason=reason)
     return _back(context, "rejected")
 
 
 @or_again(plan_page)
 def withdraw(context: Here) -> Response:
     """Withdraw the plan."""
-    decisions.withdraw(context, context.loaded)
+    plan_workflow.withdraw(context, context.loaded)
     return _back(context, "withdrawn")
 
 
 @or_again(plan_page)
 def make(context: Here) -> Response:
     """Start making the copies."""
-    decisions.make(context, context.loaded)
+    plan_workflow.make(context, context.loaded)
     return _back(context)
 
 
@@ -305,7 +305,7 @@ class PlanModel(Strict):
 
 def begin(context: Here, wanted: NewPlan) -> PlanModel:
     """Plan a release; a job runs its pre-flight."""
-    return model_of(context, decisions.begin(context, wanted))
+    return model_of(context, plan_workflow.begin(context, wanted))
 
 
 def plan(context: Here, number: str) -> PlanModel:
@@ -315,9 +315,9 @@ def plan(context: Here, number: str) -> PlanModel:
 
 def model_of(context: Context, number: int) -> PlanModel:
     """A plan as it is now."""
-    plan = decisions.current(context, number)
+    plan = plan_workflow.current(context, number)
     with context.site.store.reading() as connection:
-        job = decisions.last_job(connection, plan)
+        job = plan_workflow.last_job(connection, plan)
     preflight = {name: value for name, value in plan.preflight.items() if name != "of"} if plan.preflight else None
     recipients = list(plan.recipients)
     return PlanModel.of(plan, recipients=recipients, preflight=preflight, job=job.id if job else None)

@@ -1,4 +1,4 @@
-"""Columns of a result or a source, decoded only where needed, rebuilt in their shape.
+"""Results in any shape (rows, pandas, polars, Arrow): read by column, rebuilt as they were given.
 
 What was given as a path, a URL or a table comes back as a list of dictionaries.
 """

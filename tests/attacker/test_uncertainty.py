@@ -13,7 +13,7 @@ from scipy import stats
 
 from discreet.attacker import Attack
 from discreet.attacker.piecewise import AMOUNTS
-from discreet.attacker.uncertain import Simulated, from_quantiles, lognormal, normal, uniform
+from discreet.attacker.uncertainty import Simulated, from_quantiles, lognormal, normal, uniform
 from discreet.errors import UsageError
 from tests.attacker.brute import Brute
 from tests.attacker.strategies import PUBLISHED, attacks, wavering

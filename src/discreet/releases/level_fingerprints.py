@@ -1,4 +1,4 @@
-"""A watermark by generalisation: each recipient gets levels of its own, so that a copy tells whose it is.
+"""Fingerprints by generalisation: each recipient gets levels of its own, so that a copy tells whose it is.
 
 After Schrittwieser et al. (2011). Copies of different levels can be joined on other columns, and then show the finer
 level of each; families chosen without care leave people below k that way. So a family is offered only if all of its

@@ -1,4 +1,4 @@
-"""Decisions on plans and delivery of copies: two people, one ledger entry each."""
+"""Workflow of a release plan: begin, change, pre-flight, approve, make, hand over; each step is recorded."""
 
 from __future__ import annotations
 
