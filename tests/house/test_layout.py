@@ -132,7 +132,7 @@ def test_engines_have_the_same_files() -> None:
 
 
 def test_nothing_outside_an_engine_imports_it() -> None:
-    """What is DuckDB, PostgreSQL or Spark as such is in `desk`, `server` and `cluster`; engines are found by asking."""
+    """What is DuckDB, PostgreSQL or Spark as such is in `duckdb_desk`, `server` and `cluster`; engines are found by asking."""
     inside = tuple(f"discreet.sources.{name}" for name in engine_packages())
     known = {
         (name, target)

@@ -16,7 +16,7 @@ from discreet import Policy
 from discreet.errors import UsageError
 from discreet.kernel import Coded
 from discreet.misuse import Sensitivity
-from discreet.misuse.result_shapes import as_cells
+from discreet.misuse.result_formats import as_cells
 from discreet.misuse.sensitivity import weigh
 from tests.misuse.paper import TABLES, F
 

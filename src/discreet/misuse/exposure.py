@@ -26,7 +26,7 @@ from discreet.misuse.knowledge import (
     published,
     published_few,
 )
-from discreet.misuse.result_shapes import as_cells, labels
+from discreet.misuse.result_formats import as_cells, labels
 from discreet.misuse.sensitivity import Sensitivity, weigh
 
 Time = float | datetime.datetime

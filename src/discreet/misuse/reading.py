@@ -14,7 +14,7 @@ import numpy as np
 from discreet.errors import ColumnError, UsageError
 from discreet.kernel import Classes, Coded, Countable
 from discreet.kernel.arrays import Ints, Label
-from discreet.misuse.result_shapes import Cells, Columns, collected, is_rows, labels
+from discreet.misuse.result_formats import Cells, Columns, collected, is_rows, labels
 
 Side = tuple[str, str]
 """A table and one of its columns."""

@@ -15,10 +15,10 @@ from discreet.kernel import Classes, Coded, Column, Flat, Rule
 from discreet.kernel.arrays import Floats, Ints, Label
 from discreet.kernel.hierarchy import Hierarchy
 from discreet.kernel.rules import bind
-from discreet.misuse import result_shapes
+from discreet.misuse import result_formats
 from discreet.misuse.prepared import Crowds
 from discreet.misuse.reading import columns_of
-from discreet.misuse.result_shapes import Columns, coded
+from discreet.misuse.result_formats import Columns, coded
 from discreet.misuse.scorer import Scorer, power, scorer_for, within
 from discreet.misuse.sensitivity import Sensitivity, added
 from discreet.risk.assessment import Governed
@@ -55,7 +55,7 @@ def reduce_rows(
     order = np.argsort(scores, kind="stable")
     allowed = np.flatnonzero(within(powers * (scores[order] / crowds), limit))
     largest = int(allowed[-1]) + 1 if len(allowed) else 0
-    return result_shapes.take(result, columns, np.sort(order[:largest]))
+    return result_formats.take(result, columns, np.sort(order[:largest]))
 
 
 def reduce_cells(
@@ -90,7 +90,7 @@ def reduce_cells(
         heavy = heavy[~within(factor * (np.minimum(sums, 1.0) / crowds[heavy]), limit)]
         worst = left[:, heavy].argmax(axis=0) if len(heavy) else heavy
         left[worst, heavy], empty[worst, heavy] = 0.0, True
-    return result_shapes.blank(result, columns, dict(zip(plan.sensitive, empty, strict=True)))
+    return result_formats.blank(result, columns, dict(zip(plan.sensitive, empty, strict=True)))
 
 
 def check_limit(limit: float) -> None:
@@ -132,8 +132,8 @@ def reduce_by_generalising(
     if columns.rows == 0 or not coarsening.hierarchies:
         if not within(scorer.columns(columns).value, limit):
             raise _refusal(limit)
-        return result_shapes.take(result, columns, np.arange(columns.rows))
-    return result_shapes.exchange(result, columns, coarsening.written(coarsening.finest_within(limit)))
+        return result_formats.take(result, columns, np.arange(columns.rows))
+    return result_formats.exchange(result, columns, coarsening.written(coarsening.finest_within(limit)))
 
 
 def _refusal(limit: float) -> Refused:

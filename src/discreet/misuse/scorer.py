@@ -16,7 +16,7 @@ from discreet.kernel.arrays import Ints, Label, group
 from discreet.kernel.serialise import card, json_of
 from discreet.misuse.prepared import KEPT, Prepared, ScoringPlan, make_room, prepare
 from discreet.misuse.reading import columns_of
-from discreet.misuse.result_shapes import Columns, coded
+from discreet.misuse.result_formats import Columns, coded
 from discreet.misuse.sensitivity import Sensitivity, record_scores, weigh
 from discreet.risk.assessment import Governed
 from discreet.sql.facts import EVERYTHING, Values

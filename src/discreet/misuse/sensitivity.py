@@ -18,7 +18,7 @@ import numpy as np
 from discreet.errors import UsageError
 from discreet.kernel.arrays import Floats, Label
 from discreet.kernel.hierarchy import text
-from discreet.misuse.result_shapes import Cells, numbered
+from discreet.misuse.result_formats import Cells, numbered
 from discreet.policy import Policy
 
 KEYS = ("values", "bins", "otherwise", "contexts")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from discreet.gateway import Column, Held
 from discreet.gateway.analysis.disclosure import FEW, Decoder, Undecodable
 from discreet.kernel.hierarchy import text
-from discreet.misuse.result_shapes import labels
+from discreet.misuse.result_formats import labels
 
 INT4, TEXT, NUMERIC = 23, 25, 1700
 

@@ -16,7 +16,8 @@ from discreet.errors import ColumnError, SourceNotFound, UsageError
 from discreet.kernel import Coded, Histogram, Recoding
 from discreet.policy import Policy
 from discreet.sources import files as source_files
-from discreet.sources.desk import (
+from discreet.sources.duckdb import rows
+from discreet.sources.duckdb_desk import (
     INTEGERS,
     PLAIN_TYPES,
     RELATION,
@@ -34,7 +35,6 @@ from discreet.sources.desk import (
     spelt,
     translated,
 )
-from discreet.sources.duckdb import rows
 from discreet.sources.engine import (
     Cells,
     Engine,
