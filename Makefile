@@ -36,10 +36,9 @@ setup: .venv/.all
 test: .venv/.all browser
 	@$(MAKE) --no-print-directory --jobs=4 check suite
 
-# Three workers for two cores: a third of the time a worker waits for a server, a browser or a disk.
 suite: .venv/.all
-	@if $(HAS_BROWSER); then exec $(BIN)/python -m pytest -n 3; fi; \
-	$(BIN)/python -m pytest -n 3 -m 'not slow and not browser'; code=$$?; \
+	@if $(HAS_BROWSER); then exec $(BIN)/python -m pytest -n 2; fi; \
+	$(BIN)/python -m pytest -n 2 -m 'not slow and not browser'; code=$$?; \
 	echo "*** NOT RUN: tests/browser. There is no chromium and no right to install it. As root: apt-get install chromium ***" >&2; exit $$code
 
 # Installs chromium where we may: as root, or with a sudo that asks for no password.
