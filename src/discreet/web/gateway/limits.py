@@ -77,18 +77,18 @@ def propose_limit(context: Context, wanted: NewLimit) -> int:
         if until <= context.site.now():
             remedy = "Give a day in the future, or none."
             raise Problem(422, "The last day of this limit has passed.", remedy=remedy, title=NOT_PROPOSED)
-    allowed, made = int(amount * PARTS), list[int]()
+    allowed = int(amount * PARTS)
 
-    def along(connection: Connection) -> None:
+    def along(connection: Connection) -> int:
         values = wanted.model_dump(include={"database", "name", "action", "reason"})
         values |= {"allowed": allowed, "until": None if until is None else timestamp(until)}
         values |= {"account": context.owner.id, "entry": second_approver.moment(connection)}
-        made.append(gateway_limits.propose(connection, **values, now=context.site.stamp()))
+        return gateway_limits.propose(connection, **values, now=context.site.stamp())
 
     details = {"limit": decimal(allowed), "action": wanted.action, "until": wanted.until, "reason": wanted.reason}
     subject = subject_of(wanted.database, wanted.name)
-    context.act("gateway.limited", subject, along=along, act="proposed", **details)
-    return made[-1]
+    number: int = context.act("gateway.limited", subject, along=along, act="proposed", **details)
+    return number
 
 
 def decide(context: Context, limit: Agreed, *, ends: bool = False, reason: str | None = None) -> None:

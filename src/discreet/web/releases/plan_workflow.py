@@ -59,16 +59,14 @@ def _further(context: Context, first: dict[str, Any], kept: StoredRelease, recip
 
 
 def _begin(context: Context, kind: str, content: dict[str, Any]) -> int:
-    made: list[int] = []
-
-    def along(connection: Connection) -> None:
+    def along(connection: Connection) -> int:
         by = {"account": context.owner.id, "entry": second_approver.moment(connection)}
-        made.append(plans.add(connection, kind=kind, content=content, now=context.site.stamp(), **by))
+        return plans.add(connection, kind=kind, content=content, now=context.site.stamp(), **by)
 
     subject = f"release:{content['release']}"
-    context.act("releases.planned", subject, along=along, act="planned", **_facts(content))
-    look(context, current(context, made[-1]))
-    return made[-1]
+    number: int = context.act("releases.planned", subject, along=along, act="planned", **_facts(content))
+    look(context, current(context, number))
+    return number
 
 
 def change(context: Context, plan: StoredPlan, wanted: NewPlan | list[str], *, version: int) -> None:

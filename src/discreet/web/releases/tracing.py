@@ -165,14 +165,13 @@ def keep(context: Context, opened: Opened, trace: Trace) -> int:
         "parts": json.dumps(parts),
         "report": traced_page(trace, created=context.site.now(), command=command, version=__version__),
     }
-    made: list[int] = []
 
-    def along(connection: Connection) -> None:
-        made.append(int(connection.execute(insert(TRACE).values(values).returning(TRACE.c.id)).scalar_one()))
+    def along(connection: Connection) -> int:
+        return int(connection.execute(insert(TRACE).values(values).returning(TRACE.c.id)).scalar_one())
 
     details: dict[str, Any] = {"version": opened.kept.version, "manifest": opened.kept.digest, **about(trace)}
-    context.act("releases.traced", subject_of(opened.name), along=along, **details)
-    return made[-1]
+    number: int = context.act("releases.traced", subject_of(opened.name), along=along, **details)
+    return number
 
 
 @contextmanager

@@ -42,7 +42,7 @@ def new_page(context: Here) -> Response:
 @or_again(new_page)
 def begin(context: Here) -> Response:
     """Begin a study and invite its experts."""
-    form, made = context.form, list[Study]()
+    form = context.form
     name, text = form.text("name", most=LONGEST_NAME), form.verbatim("values", most=LONGEST_TEXT, lines=True)
     if not name:
         raise Problem(422, "The study needs a name.", remedy="Give it one and send the form again.")
@@ -50,15 +50,15 @@ def begin(context: Here) -> Response:
     ratings = form.whole("ratings", least=0, most=100)
     invited = _chosen(context, form)
 
-    def along(connection: Connection) -> None:
+    def along(connection: Connection) -> Study:
         now = context.site.stamp()
         study = studies.add(connection, name=name, items=items, ratings=ratings, account=context.owner.id, now=now)
         for expert in invited:
             studies.invite(connection, study, expert.id, now)
-        made.append(study)
+        return study
 
-    context.act("misuse.asked", f"study:{name}", along=along, values=len(items), experts=len(invited))
-    return _panel(made[-1], said="study")
+    study = context.act("misuse.asked", f"study:{name}", along=along, values=len(items), experts=len(invited))
+    return _panel(study, said="study")
 
 
 def _chosen(context: Context, form: Form) -> list[Account]:
@@ -141,14 +141,15 @@ def make_version(context: Here) -> Response:
         raise Problem(409, "An expert has answered meanwhile.", remedy=remedy)
     if same:
         return go(f"/sensitivity/versions/{same[0].id}")
-    made: list[int] = []
 
-    def along(connection: Connection) -> None:
+    def along(connection: Connection) -> int:
         values: dict[str, Any] = {"digest": combined.digest, "content": combined.content, "account": context.owner.id}
-        made.append(studies.keep_version(connection, study.id, **values, now=context.site.stamp()))
+        return studies.keep_version(connection, study.id, **values, now=context.site.stamp())
 
-    context.act("misuse.weighed", study.subject, along=along, version=combined.digest, experts=len(combined.experts))
-    return go(f"/sensitivity/versions/{made[-1]}", said="version")
+    number = context.act(
+        "misuse.weighed", study.subject, along=along, version=combined.digest, experts=len(combined.experts)
+    )
+    return go(f"/sensitivity/versions/{number}", said="version")
 
 
 def version_page(context: Here) -> Response:
