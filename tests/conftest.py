@@ -97,9 +97,9 @@ def swift() -> Iterator[None]:
 @pytest.fixture
 def swift_jobs(swift: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes of jobs start at once, too."""
-    from discreet.web.jobs import foreman
+    from discreet.web.jobs import supervisor
 
-    monkeypatch.setattr(foreman, "INTERPRETER", PYTHON)
+    monkeypatch.setattr(supervisor, "INTERPRETER", PYTHON)
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from playwright.sync_api import TimeoutError as TooLate
 
-from discreet.demo.web import bring_hospital
+from discreet.demo.web_data import bring_hospital
 from discreet.people import write_demo
 from discreet.web.jobs import store as jobs
 from discreet.web.jobs.store import ACTIVE
@@ -113,7 +113,7 @@ def test_the_whole_way_without_a_script(place: Place, visit: Visit, hospital: Pa
 def test_a_job_is_cancelled_while_somebody_looks_at_it(place: Place, visit: Visit) -> None:
     number = make_dataset(place.app, "custodian")
     site = place.app.state.site
-    site.foreman.close()  # so that it waits
+    site.supervisor.close()  # so that it waits
     page = visit("custodian")
     page.goto(f"/datasets/{number}/risk")
     press(page, page.get_by_role("button", name="Measure the risk").first)

@@ -17,7 +17,7 @@ from discreet.report.linkage import REMAINS as ABOUT_PAIRS
 from discreet.report.linkage import TRIED as LINKED
 from discreet.report.project.report import REMAINS as ABOUT_PROJECTS
 from discreet.report.trace import REMAINS as ABOUT_TRACES
-from discreet.web.framework.site import FOLDER
+from discreet.web.framework.shared_state import FOLDER
 from tests.docs.pages import DOCS, PAGES, ROOT
 
 RETRACTED = {

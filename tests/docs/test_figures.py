@@ -24,7 +24,7 @@ from discreet.releases.marks import codebook, pairing
 from discreet.releases.marks import pairing as mark_pairing
 from discreet.releases.marks.pairing import UNLUCKY, MarkBudget
 from discreet.releases.tracing import evidence, observed_marks, result, trace
-from discreet.risk.profile import MOST, pairs_affordable
+from discreet.risk.table_profile import MOST, pairs_affordable
 from discreet.sources import engine
 from discreet.web import Settings
 from discreet.web.datasets import inspection

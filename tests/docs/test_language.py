@@ -13,7 +13,7 @@ import pytest
 
 from discreet import errors
 from discreet.cli.main import cli
-from discreet.web.framework.site import FOLDER
+from discreet.web.framework.shared_state import FOLDER
 from tests.docs.pages import DOCS, PAGES, ROOT, name
 
 SOURCE = ROOT / "src" / "discreet"

@@ -8,7 +8,7 @@ import pytest
 
 from discreet.errors import PolicyError
 from discreet.linkage import LinkageSpec
-from discreet.people.demo import LINK
+from discreet.people.demo_files import LINK
 
 NAMES = '[linkage]\n{}\n[linkage.identifying]\nfirst = {{ kind = "string" }}\nlast = {{ kind = "string" }}\nborn = {{ kind = "date" }}\n'
 

@@ -19,7 +19,7 @@ from discreet import Policy, read
 from discreet.errors import OutsideHierarchy, Refused, UsageError
 from discreet.kernel import AnyValue, Coded, Mask, Rule, Tree
 from discreet.misuse import Sensitivity, reduce_by_generalising, reduce_cells, reduce_rows, score
-from discreet.misuse.reading import columns_of
+from discreet.misuse.input_tables import columns_of
 from discreet.misuse.reduction import Coarsening
 from discreet.misuse.scorer import scorer_for
 from tests.examples import examples

@@ -19,7 +19,7 @@ import discreet
 from discreet.errors import ColumnError, EmptySource, UsageError
 from discreet.kernel import Classes, Coded
 from discreet.misuse import Sensitivity, prepare, reduce_cells, score
-from discreet.misuse.prepared import KEPT_CROWDS
+from discreet.misuse.prepared_source import KEPT_CROWDS
 from discreet.misuse.result_formats import Columns
 from discreet.misuse.scorer import FEW
 from tests.misuse import brute

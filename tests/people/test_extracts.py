@@ -10,7 +10,7 @@ import pytest
 from discreet.errors import UsageError
 from discreet.linkage import LinkageSpec
 from discreet.people import Extracts, extracts_to_link, write_extracts
-from discreet.people.demo import IDENTIFYING, NICKNAMES, NO_SLIP, SLIPS
+from discreet.people.demo_files import IDENTIFYING, NICKNAMES, NO_SLIP, SLIPS
 
 Row = dict[str, str | None]
 

@@ -17,7 +17,7 @@ from tests.risk.strategies import Listing, few, listings, some
 
 Names = tuple[str, ...]
 
-search = importlib.import_module("discreet.risk.profile")
+search = importlib.import_module("discreet.risk.table_profile")
 
 
 def unique_people(listing: Listing, columns: Names) -> int:

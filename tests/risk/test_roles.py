@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from discreet.kernel import Classes
 from discreet.policy import Policy, Role
-from discreet.risk.profile import NEARLY_ALL, Content, content, guess
+from discreet.risk.table_profile import NEARLY_ALL, Content, content, guess
 from tests.risk.strategies import some
 
 ROLES: dict[Role, str] = {

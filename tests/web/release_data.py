@@ -117,9 +117,9 @@ def plan(app: FastAPI, browser: Browser | None = None, **more: Any) -> int:
 
 
 def work_off(app: FastAPI) -> list[str]:
-    """Do every job that waits, here and now; gives what became of each. Where a foreman is at work, wait for him."""
+    """Do every job that waits, here and now; gives what became of each. Where a supervisor is at work, wait for him."""
     site, ends = app.state.site, []
-    if site.foreman is not None:
+    if site.supervisor is not None:
         return _waited(app)
     while True:
         with site.store.writing() as connection:

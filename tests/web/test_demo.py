@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 from fastapi import FastAPI
 
-from discreet.demo.web import bring_hospital
+from discreet.demo.web_data import bring_hospital
 from discreet.web.jobs import store as jobs
 from tests.web.client import signed_in
 from tests.web.jobs.visiting import Visitor

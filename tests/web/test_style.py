@@ -7,7 +7,7 @@ import re
 import pytest
 
 from discreet.report.toolkit.page import stylesheet
-from discreet.web.framework.site import FOLDER, assets
+from discreet.web.framework.shared_state import FOLDER, assets
 from tests.report.toolkit.test_style import contrast
 
 SHEET = (FOLDER / "static" / "app.css").read_text(encoding="utf-8")

@@ -3,7 +3,7 @@
 from discreet.attacker.attack import Attack
 from discreet.attacker.bellman import Thresholds
 from discreet.attacker.deterrence import deterring_penalties, deterring_prices
-from discreet.attacker.planner import Baseline, Gamble, Plan
+from discreet.attacker.optimal_plan import Baseline, Gamble, Plan
 from discreet.attacker.population import Attacked, Outcome
 from discreet.attacker.purchases import External, Shopping
 from discreet.attacker.purchases import SharedPurchase as Shared

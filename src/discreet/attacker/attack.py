@@ -8,7 +8,7 @@ from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
 from discreet.attacker import deterrence
-from discreet.attacker.planner import Planner
+from discreet.attacker.optimal_plan import Planner
 from discreet.attacker.population import strike
 from discreet.attacker.purchases import SharedPurchase, share, shop
 from discreet.attacker.uncertainty import plan_unconfirmed, risk_distribution, simulate

@@ -12,9 +12,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from discreet.attacker.optimal_plan import Planner
 from discreet.attacker.parameters import group_sizes, probability
 from discreet.attacker.piecewise import SLACK, Pieces
-from discreet.attacker.planner import Planner
 from discreet.errors import UsageError
 from discreet.kernel.arrays import Floats, Ints
 

@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from discreet.attacker.optimal_plan import Planner
 from discreet.attacker.parameters import Parameters
-from discreet.attacker.planner import Planner
 from discreet.kernel.arrays import Flags, Floats, Ints
 
 Along = Literal["penalty", "gain"]

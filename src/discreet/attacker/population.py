@@ -11,8 +11,8 @@ import numpy as np
 
 from discreet.attacker.belief import Binomial
 from discreet.attacker.bellman import PlanTable, Thresholds
+from discreet.attacker.optimal_plan import Baseline, Gamble, Plan, Planner
 from discreet.attacker.parameters import Losses
-from discreet.attacker.planner import Baseline, Gamble, Plan, Planner
 from discreet.errors import EmptySource
 from discreet.kernel import Classes
 from discreet.kernel.arrays import Flags, Floats, Ints, Label

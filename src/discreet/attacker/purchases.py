@@ -27,8 +27,8 @@ from typing import Any
 
 import numpy as np
 
+from discreet.attacker.optimal_plan import Planner
 from discreet.attacker.parameters import amount, group_sizes, whole
-from discreet.attacker.planner import Planner
 from discreet.errors import UsageError
 from discreet.kernel.arrays import Flags, Floats, Ints
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from discreet.attacker.optimal_plan import Planner
 from discreet.attacker.parameters import number, planned_through, probability, whole
 from discreet.attacker.piecewise import AMOUNTS, Along, Pieces, steps
-from discreet.attacker.planner import Planner
 from discreet.errors import UsageError
 from discreet.kernel.arrays import Flags, Floats, Ints
 

@@ -6,11 +6,11 @@ on `discreet.sql`: what a statement reads, and what a result discloses, and of w
 its `interface` is the seam to the protocol.
 """
 
-from discreet.gateway.enforcement.interface import Allow, Bind, Call, Execute, Judge, Keep, Open, Parse, Watch, Who
-from discreet.gateway.enforcement.interface import HoldRows as Hold
-from discreet.gateway.enforcement.interface import MaskCells as Mask
-from discreet.gateway.enforcement.interface import QueryText as Query
-from discreet.gateway.enforcement.interface import ReleaseRows as Release
+from discreet.gateway.enforcement.verdicts import Allow, Bind, Call, Execute, Judge, Keep, Open, Parse, Watch, Who
+from discreet.gateway.enforcement.verdicts import HoldRows as Hold
+from discreet.gateway.enforcement.verdicts import MaskCells as Mask
+from discreet.gateway.enforcement.verdicts import QueryText as Query
+from discreet.gateway.enforcement.verdicts import ReleaseRows as Release
 from discreet.gateway.net.client_connection import GatewaySettings as Settings
 from discreet.gateway.net.server import Gateway
 from discreet.gateway.net.transport import Upstream, parse_upstream

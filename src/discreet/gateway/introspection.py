@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from discreet.errors import PolicyError
-from discreet.gateway.admin_connection import NotExplained, explained, full, plan_of
+from discreet.gateway.upstream_queries import NotExplained, explained, full, plan_of
 from discreet.policy import Policy
 from discreet.policy.gateway_section import GovernedTable
 from discreet.sources.server import quote

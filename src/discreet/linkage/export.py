@@ -21,7 +21,7 @@ from discreet.linkage.matching.candidate_pairs import Clusters, Edges, cluster, 
 from discreet.linkage.project import Project
 from discreet.linkage.review.decisions import Answered, answers_of
 from discreet.linkage.review.views import CHOICES
-from discreet.sources.duckdb_desk import connect, copy, literal, quote, translated
+from discreet.sources.duckdb_scratch import connect, copy, literal, quote, translated
 from discreet.sources.export.recode import file_cell
 from discreet.sources.export.targets import FileTarget, guarded
 from discreet.store import Store

@@ -36,7 +36,7 @@ import numpy.typing as npt
 from discreet.errors import ColumnError, EmptySource, IntegrityError, UsageError
 from discreet.linkage.spec import Attribute, Case, LinkageSpec
 from discreet.sources import Table, read
-from discreet.sources.duckdb_desk import RELATION, bare, connect, literal, quote, translated
+from discreet.sources.duckdb_scratch import RELATION, bare, connect, literal, quote, translated
 from discreet.sources.export.targets import unwritable
 from discreet.sources.table import local_desk
 

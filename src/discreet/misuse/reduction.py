@@ -16,8 +16,8 @@ from discreet.kernel.arrays import Floats, Ints, Label
 from discreet.kernel.hierarchy import Hierarchy
 from discreet.kernel.rules import bind
 from discreet.misuse import result_formats
-from discreet.misuse.prepared import Crowds
-from discreet.misuse.reading import columns_of
+from discreet.misuse.input_tables import columns_of
+from discreet.misuse.prepared_source import Crowds
 from discreet.misuse.result_formats import Columns, coded
 from discreet.misuse.scorer import Scorer, power, scorer_for, within
 from discreet.misuse.sensitivity import Sensitivity, added

@@ -14,12 +14,12 @@ from discreet.errors import ColumnError, DataError, MissingExtra, RequestError, 
 from discreet.kernel import Coded
 from discreet.kernel.arrays import Ints, Label, group
 from discreet.kernel.serialise import card, json_of
-from discreet.misuse.prepared import KEPT, Prepared, ScoringPlan, make_room, prepare
-from discreet.misuse.reading import columns_of
+from discreet.misuse.input_tables import columns_of
+from discreet.misuse.prepared_source import KEPT, Prepared, ScoringPlan, make_room, prepare
 from discreet.misuse.result_formats import Columns, coded
 from discreet.misuse.sensitivity import Sensitivity, record_scores, weigh
 from discreet.risk.assessment import Governed
-from discreet.sql.facts import EVERYTHING, Values
+from discreet.sql.row_constraints import EVERYTHING, Values
 from discreet.wording import percent
 
 

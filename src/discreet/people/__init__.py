@@ -4,7 +4,7 @@
 People(1,000 rows: zip, sex, birth_year)
 """
 
-from discreet.people.demo import (
+from discreet.people.demo_files import (
     DemoFiles,
     Extracts,
     LinkFiles,

@@ -3,7 +3,6 @@
 from discreet.risk.assessment import Assessment, assess
 from discreet.risk.inference import Inference, infer
 from discreet.risk.population import PopulationUniqueness, estimate
-from discreet.risk.profile import ColumnProfile, Combination, Profile, profile, singling_out
 from discreet.risk.reidentification import (
     Band,
     Economics,
@@ -16,6 +15,7 @@ from discreet.risk.reidentification import (
     presence,
     prosecutor,
 )
+from discreet.risk.table_profile import ColumnProfile, Combination, Profile, profile, singling_out
 
 __all__ = [
     "Assessment",

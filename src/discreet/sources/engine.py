@@ -23,7 +23,7 @@ from discreet.kernel.arrays import Flags, Ints, Label
 from discreet.policy import Policy
 
 if TYPE_CHECKING:
-    from discreet.sources.duckdb_desk import DuckDBDesk
+    from discreet.sources.duckdb_scratch import DuckDBDesk
 
 Kind = Literal["text", "number", "date", "boolean", "other"]
 Cells = dict[str, list[Any]]

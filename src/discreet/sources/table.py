@@ -19,7 +19,7 @@ from discreet.sources.engine import Cells, Engine, Field, Numbering, engine_for,
 from discreet.sources.export.staging import check
 
 if TYPE_CHECKING:
-    from discreet.sources.duckdb_desk import DuckDBDesk
+    from discreet.sources.duckdb_scratch import DuckDBDesk
 
 MOST_LISTED = 30
 """Columns that an error names; beyond, their number says more."""

@@ -14,7 +14,7 @@ from typing import Any
 from sqlglot import exp
 
 from discreet.kernel.hierarchy import text
-from discreet.sql.facts import EVERYTHING, IMPOSSIBLE, NOTHING, Facts, Values, all_of, any_of, both
+from discreet.sql.row_constraints import EVERYTHING, IMPOSSIBLE, NOTHING, Facts, Values, all_of, any_of, both
 from discreet.sql.scope import (
     Derived,
     Expression,

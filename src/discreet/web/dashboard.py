@@ -22,7 +22,7 @@ from discreet.web.accounts import accounts
 from discreet.web.accounts.onboarding import guide_of
 from discreet.web.accounts.second_approver import History
 from discreet.web.framework.context import Context, Here
-from discreet.web.framework.site import ago, amount
+from discreet.web.framework.shared_state import ago, amount
 from discreet.web.gateway import users
 from discreet.web.gateway.limits import asked_of
 from discreet.web.gateway.users import follow

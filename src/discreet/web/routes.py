@@ -20,7 +20,7 @@ from discreet.web.framework.context import Context, Here
 from discreet.web.framework.permissions import ANYONE, PERMISSIONS, PLACES, ROLES
 from discreet.web.framework.problems import not_found
 from discreet.web.framework.route import ApiGet, Loads, Page, Route
-from discreet.web.framework.site import assets
+from discreet.web.framework.shared_state import assets
 from discreet.web.gateway.pages import GATEWAY_ROUTES
 from discreet.web.jobs.pages import JOB_ROUTES
 from discreet.web.lab.pages import LAB_ROUTES

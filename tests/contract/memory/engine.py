@@ -11,7 +11,7 @@ from typing import Any
 
 from discreet.kernel import Coded, Histogram, Recoding
 from discreet.kernel.hierarchy import text
-from discreet.sources.duckdb_desk import DuckDBDesk
+from discreet.sources.duckdb_scratch import DuckDBDesk
 from discreet.sources.engine import (
     DATE,
     DIGIT,

@@ -12,7 +12,7 @@ import pyarrow
 from discreet.kernel import Coded, Recoding
 from discreet.kernel.hierarchy import text
 from discreet.policy import Policy
-from discreet.sources.duckdb_desk import DuckDBDesk
+from discreet.sources.duckdb_scratch import DuckDBDesk
 from discreet.sources.engine import Cells, Engine, Kind, Target, engine_for
 from discreet.sources.export.recode import Outline, base_codes, kept_codes
 

@@ -25,7 +25,7 @@ from discreet.gateway.enforcement.decide import (
     decide,
     linked,
 )
-from discreet.gateway.enforcement.interface import Who
+from discreet.gateway.enforcement.verdicts import Who
 from discreet.ledger.entry import timestamp
 from discreet.misuse import Exposure, Sensitivity
 from discreet.store import Store, gateway_limits

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from discreet.errors import PolicyError, SourceNotFound
-from discreet.gateway.admin_connection import Own
+from discreet.gateway.upstream_queries import Own
 from tests.gateway.governed import Guarding, connected
 from tests.gateway.running import wait_for
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import discreet
 from discreet.errors import ColumnError, DiscreetError, EmptySource, IntegrityError, UsageError
 from discreet.kernel import Classes, Recoding
-from discreet.sources import duckdb_desk as desk
+from discreet.sources import duckdb_scratch as desk
 from discreet.sources.duckdb import rows as writing
 from discreet.sources.export import recode, targets
 from discreet.sources.export.targets import FileTarget

@@ -16,7 +16,7 @@ from discreet.web.datasets import inspection
 from discreet.web.datasets import store as datasets
 from discreet.web.datasets.files import unseal
 from discreet.web.framework.problems import Problem
-from discreet.web.jobs.foreman import Foreman
+from discreet.web.jobs.supervisor import Supervisor
 from tests.web.client import signed_in
 from tests.web.jobs.working import look_of, work
 from tests.web.snapshot import entries, snapshot
@@ -108,9 +108,9 @@ def test_a_registered_file_that_becomes_a_link_is_not_followed(app: FastAPI, ope
     browser.post("/datasets/register", form)
     (open_folder / "people.csv").unlink()
     (open_folder / "people.csv").symlink_to(open_folder.parent / "shut/secret.csv")
-    foreman = Foreman(app.state.site)
-    work(foreman, 1)
-    job = look_of(foreman, 1)
+    supervisor = Supervisor(app.state.site)
+    work(supervisor, 1)
+    job = look_of(supervisor, 1)
     assert job.state == "failed"
     assert "is not there any more" in (job.problem or "")
 
@@ -132,9 +132,9 @@ def test_a_table_of_a_server_is_registered_without_showing_its_password(app: Fas
         one = datasets.find(connection, number)
     assert one is not None
     assert unseal(app.state.site.ledger.keys, one.secret or "") == "s3cret-canary"
-    foreman = Foreman(app.state.site)
-    work(foreman, 1)
-    assert look_of(foreman, 1).state == "done", look_of(foreman, 1)
+    supervisor = Supervisor(app.state.site)
+    work(supervisor, 1)
+    assert look_of(supervisor, 1).state == "done", look_of(supervisor, 1)
     seen = "".join(
         browser.get(path).text for path in (f"/datasets/{number}", f"/api/v1/datasets/{number}", "/datasets")
     )

@@ -15,7 +15,7 @@ from fastapi import FastAPI
 from discreet.people import write_demo
 from discreet.web import Settings
 from discreet.web.jobs import store as jobs
-from discreet.web.jobs.foreman import Foreman
+from discreet.web.jobs.supervisor import Supervisor
 from tests.web.client import MOSTLY_SQLITE, Browser, signed_in
 from tests.web.jobs.working import enqueue, look, until
 from tests.web.samples import make_dataset, make_job
@@ -33,11 +33,11 @@ def settings(settings: Settings) -> Settings:
 
 
 @pytest.fixture
-def foreman(app: FastAPI) -> Foreman:
+def supervisor(app: FastAPI) -> Supervisor:
     """Somebody who starts jobs by himself."""
-    app.state.site.foreman = Foreman(app.state.site)
-    app.state.site.foreman.start()
-    return app.state.site.foreman
+    app.state.site.supervisor = Supervisor(app.state.site)
+    app.state.site.supervisor.start()
+    return app.state.site.supervisor
 
 
 def ended(app: FastAPI) -> dict[str, str]:
@@ -56,7 +56,7 @@ class TestTheWholeWay:
 
     pytestmark = MOSTLY_SQLITE
 
-    def test_from_a_file_to_a_safe_table(self, app: FastAPI, foreman: Foreman, tmp_path: Path) -> None:
+    def test_from_a_file_to_a_safe_table(self, app: FastAPI, supervisor: Supervisor, tmp_path: Path) -> None:
         files = write_demo(tmp_path / "demo", people=20_000, seed=3)
         custodian = signed_in(app, "custodian")
         with files.hospital.open("rb") as file:
@@ -99,7 +99,7 @@ class TestTheWholeWay:
         assert len(entries(app)) == before + 1
 
 
-def test_formulas_in_cells_are_disarmed(app: FastAPI, foreman: Foreman) -> None:
+def test_formulas_in_cells_are_disarmed(app: FastAPI, supervisor: Supervisor) -> None:
     content = "sex,note\n" + "".join(f"{'FM'[n % 2]},{cell}\n" for n in range(10) for cell in ("=1+1", "@x", "-5"))
     custodian = signed_in(app, "custodian")
     form = {"name": "", "encoding": "utf-8"}
@@ -189,7 +189,7 @@ def test_jobs_need_a_policy_with_quasi_identifiers(app: FastAPI) -> None:
         assert words in answer.text
 
 
-def test_a_failed_job_says_why_on_its_page_and_on_that_of_the_data_set(app: FastAPI, foreman: Foreman) -> None:
+def test_a_failed_job_says_why_on_its_page_and_on_that_of_the_data_set(app: FastAPI, supervisor: Supervisor) -> None:
     number = enqueue(app, kind="anonymise", k=1_000)
     assert ended(app) == {"anonymise": "failed"}
     browser = signed_in(app, "custodian")
@@ -203,7 +203,7 @@ class TestTheApi:
     def program(self, app: FastAPI, *scopes: str) -> Browser:
         return Browser(app, headers={"Authorization": f"Bearer {make_token(app, 'custodian', *scopes)}"})
 
-    def test_upload_assess_poll_fetch(self, app: FastAPI, foreman: Foreman) -> None:
+    def test_upload_assess_poll_fetch(self, app: FastAPI, supervisor: Supervisor) -> None:
         api = self.program(app, "datasets.read", "datasets.change", "datasets.take", "reports.read")
         content = "sex,age\n" + "".join(f"{'FM'[n % 2]},{30 + n % 4}\n" for n in range(40))
         made = api.send("POST", "/api/v1/datasets", files={"file": ("people.csv", content)}, data={"name": "mine"})

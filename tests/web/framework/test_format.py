@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from discreet.web.framework.permissions import PLACES
-from discreet.web.framework.site import FOLDER, REMARKS
+from discreet.web.framework.shared_state import FOLDER, REMARKS
 from discreet.web.routes import MEANINGS
 
 DOCS = Path(__file__).parents[3] / "docs"

@@ -324,7 +324,7 @@ def test_the_form_knows_whom_one_came_from(app: FastAPI) -> None:
 
 
 def test_a_demonstration_has_a_past_and_a_limit_that_waits(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from discreet.demo import web
+    from discreet.demo import web_data as web
     from discreet.web import Settings, create_app
     from discreet.web.gateway.users import follow, incidents
     from tests.web.client import CHEAP, ORIGIN

@@ -16,8 +16,8 @@ from sqlalchemy import func, select
 from discreet.store.tables.ledger import ENTRY
 from discreet.store.tables.web import RESULT
 from discreet.web.jobs import store as jobs
-from discreet.web.jobs.foreman import Foreman
 from discreet.web.jobs.store import Job
+from discreet.web.jobs.supervisor import Supervisor
 from tests.web.samples import POLICY, account_number, make_dataset
 
 SECONDS = 90
@@ -48,20 +48,20 @@ def until(true: Callable[[], Any], *, what: str = "it") -> None:
         time.sleep(0.05)
 
 
-def work(foreman: Foreman, *numbers: int) -> None:
-    """Have jobs done, with this thread as the foreman's."""
+def work(supervisor: Supervisor, *numbers: int) -> None:
+    """Have jobs done, with this thread as the supervisor's."""
 
     def ended() -> bool:
-        foreman.look()
-        return not any(look_of(foreman, number).active for number in numbers)
+        supervisor.look()
+        return not any(look_of(supervisor, number).active for number in numbers)
 
     until(ended, what="the end of the job")
-    until(lambda: (foreman.look(), not foreman.running)[1], what="the end of its process")
+    until(lambda: (supervisor.look(), not supervisor.running)[1], what="the end of its process")
 
 
-def look_of(foreman: Foreman, number: int) -> Job:
+def look_of(supervisor: Supervisor, number: int) -> Job:
     """The job as it is now."""
-    with foreman.site.store.reading() as connection:
+    with supervisor.site.store.reading() as connection:
         found = jobs.find(connection, number)
     assert found is not None
     return found

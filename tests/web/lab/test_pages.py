@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from discreet.attacker import Attack
 from discreet.attacker.population import Targets
-from discreet.demo import web
-from discreet.demo.web import bring_study
+from discreet.demo import web_data as web
+from discreet.demo.web_data import bring_study
 from discreet.errors import UsageError
 from discreet.web import Settings, create_app
 from discreet.web.jobs import store as jobs

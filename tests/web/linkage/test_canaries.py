@@ -26,7 +26,7 @@ from discreet.linkage.export import disclosures
 from discreet.store.tables.linkage import PAIR
 from discreet.web import Settings
 from discreet.web.framework.permissions import ROLES
-from discreet.web.jobs.foreman import Foreman
+from discreet.web.jobs.supervisor import Supervisor
 from discreet.web.linkage import store as linkage_store
 from discreet.web.linkage.store import Work
 from discreet.web.routes import ROUTES
@@ -110,10 +110,10 @@ class Walk:
         assert begun.status_code == 303, begun.text
         work = begun.headers["location"]
         assert manager.get(work).status_code == 200
-        foreman = Foreman(self.app.state.site)
+        supervisor = Supervisor(self.app.state.site)
         assert manager.post(work, form).status_code == 303
-        until(lambda: (foreman.look(), self._work(work).state not in ("queued", "running"))[1], what="the import")
-        until(lambda: (foreman.look(), not foreman.running)[1], what="the end of its process")
+        until(lambda: (supervisor.look(), self._work(work).state not in ("queued", "running"))[1], what="the import")
+        until(lambda: (supervisor.look(), not supervisor.running)[1], what="the end of its process")
         done = self._work(work)
         assert done.state == "done", (done.problem, done.remedy)
         assert done.project is not None

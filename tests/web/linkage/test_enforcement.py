@@ -16,7 +16,7 @@ from discreet.linkage import Display, ProjectFolder
 from discreet.linkage.project import Project, close_project
 from discreet.linkage.review.assignments import Limits, assign
 from discreet.web.framework.route import Route
-from discreet.web.framework.site import assets
+from discreet.web.framework.shared_state import assets
 from discreet.web.routes import ROUTES
 from tests.linkage.worlds import PAIRS, PEOPLE, folder_of, registered
 from tests.web.client import BOTH_STORES, Browser, make_accounts, signed_in

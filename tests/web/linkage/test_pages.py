@@ -19,7 +19,7 @@ from discreet.linkage.review.assignments import Limits
 from discreet.linkage.review.decisions import answers_of, decide, next_pair
 from discreet.people import LinkFiles, write_extracts
 from discreet.web import Settings
-from discreet.web.jobs.foreman import Foreman
+from discreet.web.jobs.supervisor import Supervisor
 from discreet.web.linkage import store as linkage_store
 from discreet.web.linkage.store import Work
 from tests.linkage.worlds import folder_of
@@ -71,13 +71,13 @@ def work_at(app: FastAPI, path: str) -> Work:
 
 def worked(app: FastAPI) -> None:
     """Let the machine do what waits."""
-    foreman = Foreman(app.state.site)
+    supervisor = Supervisor(app.state.site)
 
     def idle() -> bool:
-        foreman.look()
+        supervisor.look()
         with app.state.site.store.reading() as connection:
             active = [one for one in linkage_store.unfinished(connection) if one.active]
-        return not active and not foreman.running
+        return not active and not supervisor.running
 
     until(idle, what="the end of the work")
 

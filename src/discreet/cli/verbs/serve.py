@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import socket
 
     from discreet.web import Settings
-    from discreet.web.framework.site import Site
+    from discreet.web.framework.shared_state import Site
 
 LOOPBACK = "127.0.0.1"
 
@@ -102,7 +102,7 @@ def command(
 
 
 def _run(settings: Settings, listener: socket.socket, proxy: str | None) -> None:
-    from discreet.demo import web
+    from discreet.demo import web_data as web
     from discreet.web import create_app
     from discreet.web.framework.app import serve
 
@@ -114,7 +114,7 @@ def _run(settings: Settings, listener: socket.socket, proxy: str | None) -> None
 
 
 def _announce(site: Site) -> None:
-    from discreet.demo import web
+    from discreet.demo import web_data as web
     from discreet.web.accounts import credentials
 
     say(f"Discreet runs at {site.settings.origin}  (store {site.store.address}; stop with Ctrl-C)")

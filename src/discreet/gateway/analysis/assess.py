@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from discreet.gateway.admin_connection import Counted
 from discreet.gateway.analysis.analyse import Reading
 from discreet.gateway.analysis.column_origin import (
     IDENTIFIER,
@@ -35,12 +34,13 @@ from discreet.gateway.analysis.disclosure import (
     attribute,
 )
 from discreet.gateway.session.held_rows import HeldResult
+from discreet.gateway.upstream_queries import Counted
 from discreet.kernel import Coded
 from discreet.kernel.arrays import Floats, Ints
 from discreet.misuse.sensitivity import Sensitivity, weigh
 from discreet.sql.catalog import Catalog, Leaf
-from discreet.sql.facts import EVERYTHING
-from discreet.sql.facts import Values as Fixed
+from discreet.sql.row_constraints import EVERYTHING
+from discreet.sql.row_constraints import Values as Fixed
 
 MOST = 10_000
 """Questions of one statement that are told apart."""

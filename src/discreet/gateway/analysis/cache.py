@@ -14,10 +14,10 @@ from discreet.errors import RequestError
 from discreet.gateway.analysis.analyse import NotUnderstood, Reading, look, query_of
 from discreet.sql import statement_kinds as kinds
 from discreet.sql.catalog import Catalog
-from discreet.sql.facts import EVERYTHING, Values
 from discreet.sql.lexer import Statement, Unreadable
 from discreet.sql.lexer import statements as split
 from discreet.sql.predicates import PredicateReader
+from discreet.sql.row_constraints import EVERYTHING, Values
 from discreet.sql.statement_kinds import (
     QUERIES,
     WRITES,

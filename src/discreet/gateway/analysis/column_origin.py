@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from discreet.gateway.admin_connection import Explained
 from discreet.gateway.analysis.analyse import Reading
 from discreet.gateway.analysis.disclosure import Undecodable, loader
-from discreet.gateway.enforcement.interface import Bind
+from discreet.gateway.enforcement.verdicts import Bind
 from discreet.gateway.protocol.messages import ResultColumn
+from discreet.gateway.upstream_queries import Explained
 from discreet.kernel.arrays import Label
 from discreet.kernel.hierarchy import text
 from discreet.policy.gateway_section import GovernedTable

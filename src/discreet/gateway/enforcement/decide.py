@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import PolicyError, StoreError
 from discreet.gateway.analysis.disclosure import SEEN, Publication
-from discreet.gateway.enforcement.interface import Who
+from discreet.gateway.enforcement.verdicts import Who
 from discreet.kernel.arrays import Flags
 from discreet.ledger.entry import timestamp
 from discreet.misuse.exposure import Exposure

@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import Any
 
 from discreet.errors import DiscreetError, PolicyError, StoreError
-from discreet.gateway.admin_connection import Histograms, Own, Plans
 from discreet.gateway.analysis.analyse import NotUnderstood, as_rows, query_of, style_of
 from discreet.gateway.analysis.assess import Publishing
 from discreet.gateway.analysis.cache import Texts, Understood
@@ -21,10 +20,11 @@ from discreet.gateway.analysis.disclosure import Entities
 from discreet.gateway.enforcement.audit import Notes
 from discreet.gateway.enforcement.decide import AgreedLimits, ExposureLimit, ExposureLimits
 from discreet.gateway.enforcement.exposure_accounts import Books, ExposureAccount, Run, with_seen
-from discreet.gateway.enforcement.interface import Closed, Who
 from discreet.gateway.enforcement.session_policy import SessionPolicy
+from discreet.gateway.enforcement.verdicts import Closed, Who
 from discreet.gateway.introspection import find_governed, read_catalog, refuse_none, refuse_silence
 from discreet.gateway.session.held_rows import HeldResult
+from discreet.gateway.upstream_queries import Histograms, Own, Plans
 from discreet.ledger.ledger import Ledger
 from discreet.misuse.sensitivity import Sensitivity
 from discreet.policy import Policy

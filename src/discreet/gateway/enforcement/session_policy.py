@@ -32,7 +32,7 @@ from discreet.gateway.enforcement.exposure_accounts import (
     digest_of,
     renewed,
 )
-from discreet.gateway.enforcement.interface import (
+from discreet.gateway.enforcement.verdicts import (
     STUMBLED,
     Allow,
     Bind,

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from discreet.gateway.enforcement.interface import (
+from discreet.gateway.enforcement.verdicts import (
     STUMBLED,
     Allow,
     Closed,

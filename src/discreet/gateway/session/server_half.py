@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from discreet.gateway.enforcement.interface import STUMBLED, Closed, Keep, MaskCells, ReleaseRows
+from discreet.gateway.enforcement.verdicts import STUMBLED, Closed, Keep, MaskCells, ReleaseRows
 from discreet.gateway.protocol.framing import FEW, LENGTH, ROWS, Frame, Malformed, few_rows
 from discreet.gateway.protocol.messages import (
     COPY_FAIL,

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from discreet.gateway.enforcement.interface import (
+from discreet.gateway.enforcement.verdicts import (
     STUMBLED,
     Allow,
     Bind,

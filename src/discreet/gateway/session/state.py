@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.gateway.enforcement.interface import Allow, Bind, HoldRows, Watch, withheld
+from discreet.gateway.enforcement.verdicts import Allow, Bind, HoldRows, Watch, withheld
 from discreet.gateway.protocol.framing import COPIED, ROWS, Frame, Framer
 from discreet.gateway.protocol.messages import EXECUTE_NOWHERE, ResultColumn, error, fields, ready, report
 from discreet.gateway.session.held_rows import HeldBytes, RowCollector

@@ -20,7 +20,7 @@ import numpy as np
 
 from discreet.errors import DataError, MissingExtra
 from discreet.linkage.folder import ProjectFolder
-from discreet.sources.duckdb_desk import connect, quote, translated
+from discreet.sources.duckdb_scratch import connect, quote, translated
 
 OUTCOME = "unique_id_l AS l, unique_id_r AS r, match_weight AS weight"
 

@@ -30,7 +30,7 @@ from discreet.linkage.matching.thresholds import (
     zones_by_capacity,
     zones_by_errors,
 )
-from discreet.sources.duckdb_desk import connect, literal, quote, translated
+from discreet.sources.duckdb_scratch import connect, literal, quote, translated
 
 Edges = npt.NDArray[np.int64]
 DECISIONS = (DIFFERENT, PEOPLE, SAME)

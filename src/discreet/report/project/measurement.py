@@ -21,7 +21,7 @@ from discreet.kernel.classes import Column
 from discreet.policy import Policy
 from discreet.policy.diagnostics import shape_error, syntax_error
 from discreet.risk import Assessment, assess, singling_out
-from discreet.risk.profile import SinglingOut
+from discreet.risk.table_profile import SinglingOut
 from discreet.sources import Table, read
 
 NAME = "project.toml"

@@ -17,7 +17,7 @@ from discreet.kernel import Coded, Histogram, Recoding
 from discreet.policy import Policy
 from discreet.sources import files as source_files
 from discreet.sources.duckdb import rows
-from discreet.sources.duckdb_desk import (
+from discreet.sources.duckdb_scratch import (
     INTEGERS,
     PLAIN_TYPES,
     RELATION,

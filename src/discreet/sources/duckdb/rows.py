@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 
 from discreet.kernel import Coded, Recoding
-from discreet.sources.duckdb_desk import RELATION, DuckDBDesk, bare, cell, copy, fetched, literal, quote, translated
+from discreet.sources.duckdb_scratch import RELATION, DuckDBDesk, bare, cell, copy, fetched, literal, quote, translated
 from discreet.sources.engine import Cells, Target, columnwise
 from discreet.sources.export.recode import (
     Dialect,

@@ -20,7 +20,7 @@ from discreet.errors import UsageError
 from discreet.kernel import Recoding
 from discreet.kernel.arrays import Flags
 from discreet.policy import Policy
-from discreet.sources.duckdb_desk import bare, connect_file, copy, literal, quote, translated
+from discreet.sources.duckdb_scratch import bare, connect_file, copy, literal, quote, translated
 from discreet.sources.engine import CopyFolders, Engine, Marked, Pool, Target
 from discreet.sources.export.recode import NUMBERS, csv_cell, parquet_cell
 from discreet.sources.export.staging import check, local_folders, staged_file, staged_table

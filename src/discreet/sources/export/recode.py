@@ -17,7 +17,7 @@ import numpy as np
 from discreet.errors import UsageError
 from discreet.kernel import Column, Recoding
 from discreet.kernel.arrays import Ints, Label
-from discreet.sources.duckdb_desk import PLAIN_TYPES, literal
+from discreet.sources.duckdb_scratch import PLAIN_TYPES, literal
 from discreet.sources.engine import Target
 from discreet.sources.export.targets import NUMBER, guarded_sql
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from discreet.errors import CountError, UsageError
 from discreet.kernel import Coded, Histogram, Recoding
-from discreet.sources.duckdb_desk import DuckDBDesk
+from discreet.sources.duckdb_scratch import DuckDBDesk
 from discreet.sources.engine import (
     Cells,
     Field,

@@ -14,8 +14,8 @@ from discreet.errors import ColumnError, SourceNotFound, SourceUnreadable
 from discreet.kernel import Coded, Recoding
 from discreet.kernel.arrays import Label
 from discreet.kernel.hierarchy import text
-from discreet.sources.duckdb_desk import DuckDBDesk, PrivateDesk, connect, copy, postgres_csv
-from discreet.sources.duckdb_desk import translated as duckdb_errors
+from discreet.sources.duckdb_scratch import DuckDBDesk, PrivateDesk, connect, copy, postgres_csv
+from discreet.sources.duckdb_scratch import translated as duckdb_errors
 from discreet.sources.engine import Cells, Target, columnwise
 from discreet.sources.export.recode import PORTABLE, Dialect, Outline, Spell, Tables, duckdb_type, file_cell, prepare
 from discreet.sources.export.staging import create

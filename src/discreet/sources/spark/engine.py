@@ -13,7 +13,7 @@ from discreet.kernel import Coded, Histogram, Recoding
 from discreet.policy import Policy
 from discreet.sources import files
 from discreet.sources.cluster import matches, quote, translated
-from discreet.sources.duckdb_desk import DuckDBDesk
+from discreet.sources.duckdb_scratch import DuckDBDesk
 from discreet.sources.engine import (
     Cells,
     CopyFolders,

@@ -18,7 +18,7 @@ from discreet.kernel.hierarchy import text
 from discreet.policy import Policy
 from discreet.sources import files
 from discreet.sources.cluster import ClusterDisk, disk_errors, quote, translated
-from discreet.sources.duckdb_desk import DuckDBDesk
+from discreet.sources.duckdb_scratch import DuckDBDesk
 from discreet.sources.engine import Cells, Kind, Marked, Target, engine_for
 from discreet.sources.export.copies import MARK, UNMARKED
 from discreet.sources.export.recode import Dialect, Outline, Spell, base_codes, kept_codes

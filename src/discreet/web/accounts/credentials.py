@@ -25,7 +25,7 @@ from discreet.web.framework.problems import Problem
 from discreet.web.framework.settings import Settings
 
 if TYPE_CHECKING:
-    from discreet.web.framework.site import Site
+    from discreet.web.framework.shared_state import Site
 
 # Sessions: a secret in a cookie, with two ends.
 COOKIE = "__Host-discreet"

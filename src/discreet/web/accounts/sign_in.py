@@ -17,7 +17,7 @@ from discreet.web.accounts.credentials import Link
 from discreet.web.framework.context import Context, Here, go, or_again
 from discreet.web.framework.problems import Problem
 from discreet.web.framework.route import Loads
-from discreet.web.framework.site import Site, span
+from discreet.web.framework.shared_state import Site, span
 
 REFUSED = "That name and password do not go together, or the account is closed."
 

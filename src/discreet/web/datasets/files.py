@@ -27,7 +27,7 @@ from discreet.web.datasets.store import Dataset
 if TYPE_CHECKING:
     from nacl.secret import SecretBox
 
-    from discreet.sources.duckdb_desk import DuckDBDesk
+    from discreet.sources.duckdb_scratch import DuckDBDesk
 
 
 # The folder of one store's files: what was uploaded and what jobs wrote, readable by no other user of the machine.

@@ -99,7 +99,7 @@ def _bring(context: Context, name: str, called: str, columns: tuple[str, ...], *
     added: Dataset = context.act(
         "web.dataset", f"dataset:{number}", along=along, act="registered", name=chosen, **facts
     )
-    site.wake_foreman()
+    site.wake_supervisor()
     return added
 
 
@@ -172,7 +172,7 @@ def remove_dataset(context: Context, dataset: Dataset) -> None:
         name=dataset.name,
     )
     context.site.places.folder.forget(useless)
-    context.site.wake_foreman()
+    context.site.wake_supervisor()
 
 
 def _stored(connection: Connection, number: int) -> Dataset:

@@ -93,7 +93,7 @@ def inspect(path: Path, *, name: str, ending: str, settings: Settings, encoding:
             raise _unusable(f"{name} cannot be decompressed.", remedy) from None
     with in_words(path, name):
         if ending == "parquet":
-            from discreet.sources.duckdb_desk import connect, literal, translated
+            from discreet.sources.duckdb_scratch import connect, literal, translated
 
             with translated(name), connect() as connection:
                 sizes = f"SELECT sum(total_uncompressed_size) FROM parquet_metadata({literal(str(path))})"  # noqa: S608 - quoted

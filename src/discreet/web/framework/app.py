@@ -29,8 +29,8 @@ from discreet.web.framework.permissions import menu
 from discreet.web.framework.problems import Problem, bug, not_found, place_of, problem_of
 from discreet.web.framework.route import Route, Undeclared, complaints
 from discreet.web.framework.settings import Settings
-from discreet.web.framework.site import Site
-from discreet.web.jobs.foreman import Foreman
+from discreet.web.framework.shared_state import Site
+from discreet.web.jobs.supervisor import Supervisor
 from discreet.web.routes import ROUTES
 
 log = logging.getLogger("discreet.web")
@@ -222,8 +222,8 @@ class ErrorAnswers:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     refuse_undeclared(app, list(app.state.site.table.values()))
-    app.state.site.foreman = Foreman(app.state.site)
-    app.state.site.foreman.start()
+    app.state.site.supervisor = Supervisor(app.state.site)
+    app.state.site.supervisor.start()
     yield
     app.state.site.close()
 

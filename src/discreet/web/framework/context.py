@@ -24,7 +24,7 @@ from discreet.web.framework.forms import PROBLEMS, Form, read_body
 from discreet.web.framework.permissions import ANYONE, GRANTED, menu
 from discreet.web.framework.problems import Problem, not_allowed, not_found, problem_of
 from discreet.web.framework.route import Loads, Route, numbered
-from discreet.web.framework.site import REMARKS, Site
+from discreet.web.framework.shared_state import REMARKS, Site
 
 AT_THE_DOOR = ("/sign-in", "/welcome/{secret}")
 """Pages that need no link to the sign-in page."""

@@ -21,7 +21,7 @@ from discreet.web.framework.context import Context, Here
 from discreet.web.framework.forms import Strict
 from discreet.web.framework.problems import not_found
 from discreet.web.framework.route import ApiGet, Loads, Page, Route, numbered
-from discreet.web.framework.site import moment, short_moment
+from discreet.web.framework.shared_state import moment, short_moment
 from discreet.web.gateway import entry_view, users
 from discreet.web.gateway.entry_view import GatewayResult, decimal, limit_words, outcome_words, points, reason_words
 from discreet.web.gateway.limits import LIMIT_ROUTES

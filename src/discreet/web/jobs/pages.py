@@ -59,7 +59,7 @@ def ask(context: Context, dataset: Dataset, kind: str, wanted: Strict) -> int:
 
 
 def enqueue(context: Context, kind: str, dataset: int, asked: dict[str, Any]) -> int:
-    """Put a job into the queue and wake the foreman; gives its number."""
+    """Put a job into the queue and wake the supervisor; gives its number."""
     if not context.may(KINDS[kind].permission):
         raise not_allowed()
     with context.site.store.writing() as connection:
@@ -67,7 +67,7 @@ def enqueue(context: Context, kind: str, dataset: int, asked: dict[str, Any]) ->
         if connection.execute(waiting).scalar_one() >= MOST_WAITING:
             raise Problem(429, "Too many jobs are waiting.", remedy="Wait until some are done, or cancel some.")
         number = jobs.enqueue(connection, kind=kind, dataset=dataset, account=context.owner.id, asked=asked)
-    context.site.wake_foreman()
+    context.site.wake_supervisor()
     return number
 
 
@@ -243,7 +243,7 @@ def cancel(context: Here, number: str) -> JobModel:
     """End it, whether it waits or runs; a job that has ended stays as it is."""
     with context.site.store.writing() as connection:
         jobs.cancel(connection, context.loaded.id)
-    context.site.wake_foreman()
+    context.site.wake_supervisor()
     return model(context, context.loaded.id)
 
 

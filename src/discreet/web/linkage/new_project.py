@@ -154,7 +154,7 @@ def declare(context: Here) -> Response:
     with context.site.store.writing() as connection:
         if not store.begin_work(connection, work.id, asked):
             raise Problem(409, "It is being worked on already.", remedy="Wait until it is done.")
-    context.site.wake_foreman()
+    context.site.wake_supervisor()
     return go(f"/linkage/work/{work.id}")
 
 
@@ -177,7 +177,7 @@ def discard(context: Here) -> Response:
         discarded = jobs.cancel(connection, work.id, of=Work.table, states=store.ALIVE)
     if discarded:
         context.site.places.folder.forget(work.uploads)
-    context.site.wake_foreman()
+    context.site.wake_supervisor()
     return go("/linkage", said="discarded" if discarded else "")
 
 

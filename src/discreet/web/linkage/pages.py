@@ -221,7 +221,7 @@ def learn(context: Here) -> Response:
             store.add_work(
                 connection, kind="retrain", name=project.name, account=account, asked=asked, project=project.id
             )
-    context.site.wake_foreman()
+    context.site.wake_supervisor()
     return go(f"/linkage/{project.id}", said="learning")
 
 

@@ -23,7 +23,7 @@ from discreet.linkage.review.views import CHOICES, REFUSALS, CellView, Gauge, Pa
 from discreet.web.framework.context import Context, Here, go, or_again
 from discreet.web.framework.problems import Problem, page_problem
 from discreet.web.framework.route import Loads, numbered
-from discreet.web.framework.site import span
+from discreet.web.framework.shared_state import span
 from discreet.web.linkage import store as linkage_store
 
 NONCE = re.compile(r"[0-9a-f]{32}")

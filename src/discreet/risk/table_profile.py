@@ -1,4 +1,4 @@
-"""`discreet profile`: contents of a table, a guess of each role, and columns that single people out."""
+"""Profile of a table: its columns, a guess of each role, and which columns single people out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Admin connection of the gateway: definitions, plans and counts of people.
+"""Queries of the gateway itself upstream: definitions, plans and counts of people.
 
 Counting goes on beside the sessions: until a new count is there, the old one holds. A tuple that the count does not
 know is a crowd of one, so rows that came since are taken for recognisable.

@@ -47,7 +47,7 @@ from discreet.web.framework.context import Context
 from discreet.web.framework.permissions import GRANTED, ROLES
 from discreet.web.framework.route import Route
 from discreet.web.framework.settings import Settings
-from discreet.web.framework.site import Site
+from discreet.web.framework.shared_state import Site
 from discreet.web.gateway.entry_view import ANSWERED, subject_of
 from discreet.web.gateway.limits import NewLimit, propose_limit
 from discreet.web.jobs import process

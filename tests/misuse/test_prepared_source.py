@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from discreet.kernel import Classes
 from discreet.kernel.arrays import LIMIT
-from discreet.misuse.prepared import Crowds, Dense, Hashed, lookup
+from discreet.misuse.prepared_source import Crowds, Dense, Hashed, lookup
 
 KEYS = st.sets(st.integers(0, LIMIT - 1) | st.integers(0, 50), max_size=60)
 

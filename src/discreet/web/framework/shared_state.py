@@ -1,4 +1,4 @@
-"""Site: what all requests of one process share: settings, ledger, templates, static files."""
+"""State that all requests of one process share: settings, ledger, templates, static files."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Site:
     hasher: Hasher
     table: Mapping[tuple[str, str], Route]
     app: FastAPI | None = field(default=None, repr=False)
-    foreman: JobStarter | None = field(default=None, repr=False)
+    supervisor: JobStarter | None = field(default=None, repr=False)
 
     @property
     def store(self) -> Store:
@@ -78,16 +78,16 @@ class Site:
         """A template, filled in: everything escaped, nothing silently missing."""
         return _environment().get_template(template).render(values)
 
-    def wake_foreman(self) -> None:
+    def wake_supervisor(self) -> None:
         """Have jobs looked at now, where this process starts them."""
-        if self.foreman is not None:
-            self.foreman.wake()
+        if self.supervisor is not None:
+            self.supervisor.wake()
 
     def close(self) -> None:
         """Put running jobs back, write what waits, then close the store."""
-        if self.foreman is not None:
-            self.foreman.close()
-            self.foreman = None
+        if self.supervisor is not None:
+            self.supervisor.close()
+            self.supervisor = None
         self.ledger.close()
 
 

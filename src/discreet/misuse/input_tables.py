@@ -1,4 +1,4 @@
-"""Reading of results and sources: frames, files, databases and joined tables as columns.
+"""Input tables: results and sources read from frames, files, databases and joins as columns.
 
 The only file of this room that opens files and databases.
 """

@@ -1,4 +1,4 @@
-"""Interface between protocol and judge: questions, verdicts, and a deny-all watch.
+"""Verdicts of a judge on what a session asks: the interface, and a deny-all watch.
 
 A `Judge` is asked once per session who is governed; it answers with a `Watch` for that session, or with None, and then
 nothing of the session is looked at. Every method may answer at once or return an awaitable. Whatever a watch raises, or

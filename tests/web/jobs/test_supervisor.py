@@ -17,7 +17,7 @@ from discreet.store.tables.web import JOB
 from discreet.web import Settings, create_app
 from discreet.web.jobs import pages
 from discreet.web.jobs import store as jobs
-from discreet.web.jobs.foreman import Foreman
+from discreet.web.jobs.supervisor import Supervisor
 from tests.web.client import MOSTLY_SQLITE, signed_in
 from tests.web.jobs.working import alive, enqueue, freeze, kill, look, made, thaw, until, work
 from tests.web.samples import make_dataset
@@ -32,22 +32,22 @@ def settings(settings: Settings) -> Settings:
 
 
 @pytest.fixture
-def foreman(app: FastAPI) -> Foreman:
+def supervisor(app: FastAPI) -> Supervisor:
     """Somebody who starts processes when told to look."""
-    app.state.site.foreman = Foreman(app.state.site)
-    return app.state.site.foreman
+    app.state.site.supervisor = Supervisor(app.state.site)
+    return app.state.site.supervisor
 
 
-def started(foreman: Foreman, number: int) -> int:
+def started(supervisor: Supervisor, number: int) -> int:
     """Have a job begun; gives the number of its process."""
-    until(lambda: (foreman.look(), [one for one in foreman.running if one.job.id == number])[1], what="the start")
-    return next(one.process.pid for one in foreman.running if one.job.id == number)
+    until(lambda: (supervisor.look(), [one for one in supervisor.running if one.job.id == number])[1], what="the start")
+    return next(one.process.pid for one in supervisor.running if one.job.id == number)
 
 
-def test_every_kind_of_job_is_done_once_with_its_entry(app: FastAPI, foreman: Foreman) -> None:
+def test_every_kind_of_job_is_done_once_with_its_entry(app: FastAPI, supervisor: Supervisor) -> None:
     wanted = {"profile": {}, "assess": {}, "anonymise": {"k": 2, "suppression": 0.5}, "attack": {}}
     numbers = {kind: enqueue(app, kind=kind, **asked) for kind, asked in wanted.items()}
-    work(foreman, *numbers.values())
+    work(supervisor, *numbers.values())
     assert {kind: look(app, number).problem for kind, number in numbers.items()} == dict.fromkeys(wanted)
     assert {kind: made(app, number) for kind, number in numbers.items()} == dict.fromkeys(wanted, (1, 1))
     with app.state.site.store.reading() as connection:
@@ -65,40 +65,40 @@ def test_every_kind_of_job_is_done_once_with_its_entry(app: FastAPI, foreman: Fo
     assert "<script" not in "".join(part["html"] for one in found.values() if one for part in one.parts)
 
 
-def test_a_killed_process_is_replaced_and_its_job_done_once(app: FastAPI, foreman: Foreman) -> None:
+def test_a_killed_process_is_replaced_and_its_job_done_once(app: FastAPI, supervisor: Supervisor) -> None:
     number = enqueue(app)
-    kill(started(foreman, number))
-    work(foreman, number)
+    kill(started(supervisor, number))
+    work(supervisor, number)
     job = look(app, number)
     assert (job.state, job.attempts) == ("done", 2)
     assert made(app, number) == (1, 1)
 
 
-def test_a_process_that_is_not_heard_of_loses_its_job(app: FastAPI, foreman: Foreman) -> None:
+def test_a_process_that_is_not_heard_of_loses_its_job(app: FastAPI, supervisor: Supervisor) -> None:
     """It is stopped as by a debugger, its job is done by another, and then it goes on: too late."""
     number = enqueue(app)
-    pid = started(foreman, number)
+    pid = started(supervisor, number)
     freeze(pid)
     with app.state.site.store.writing() as connection:  # as if a minute had passed
         connection.execute(update(JOB).values(lease=0))
-    other = Foreman(app.state.site)
+    other = Supervisor(app.state.site)
     try:
         work(other, number)
         assert look(app, number).attempts == 2
         assert made(app, number) == (1, 1)
     finally:
         thaw(pid)
-    until(lambda: (foreman.look(), not foreman.running)[1], what="the end of the slow process")
+    until(lambda: (supervisor.look(), not supervisor.running)[1], what="the end of the slow process")
     assert made(app, number) == (1, 1)
     assert look(app, number).state == "done"
 
 
-def test_a_job_whose_process_always_dies_fails_in_words(app: FastAPI, foreman: Foreman) -> None:
+def test_a_job_whose_process_always_dies_fails_in_words(app: FastAPI, supervisor: Supervisor) -> None:
     number = enqueue(app)
     killed: list[int] = []
     while look(app, number).active:
-        foreman.look()
-        pids = [one.process.pid for one in foreman.running if one.process.pid not in killed]
+        supervisor.look()
+        pids = [one.process.pid for one in supervisor.running if one.process.pid not in killed]
         for pid in pids:
             kill(pid)
         killed += pids
@@ -109,44 +109,46 @@ def test_a_job_whose_process_always_dies_fails_in_words(app: FastAPI, foreman: F
     assert made(app, number) == (0, 0)
 
 
-def test_cancelling_ends_the_process(app: FastAPI, foreman: Foreman) -> None:
+def test_cancelling_ends_the_process(app: FastAPI, supervisor: Supervisor) -> None:
     number = enqueue(app)
-    pid = started(foreman, number)
+    pid = started(supervisor, number)
     browser = signed_in(app, "custodian")
     assert browser.post(f"/jobs/{number}/cancel").status_code == 303
     assert browser.post(f"/jobs/{number}/cancel").status_code == 303
-    work(foreman, number)
+    work(supervisor, number)
     assert not alive(pid)
     assert look(app, number).state == "cancelled"
     assert made(app, number) == (0, 0)
 
 
-def test_a_process_ends_itself_when_nobody_is_left_to_end_it(app: FastAPI, foreman: Foreman) -> None:
+def test_a_process_ends_itself_when_nobody_is_left_to_end_it(app: FastAPI, supervisor: Supervisor) -> None:
     """Cancelled in another web process, while the one that started it is not looking."""
     number = enqueue(app)
-    pid = started(foreman, number)
+    pid = started(supervisor, number)
     with app.state.site.store.writing() as connection:
         jobs.cancel(connection, number)
     until(lambda: not alive(pid), what="the end of the process")
     assert made(app, number) == (0, 0)
 
 
-def test_closing_puts_jobs_back_and_the_next_one_does_them(app: FastAPI, foreman: Foreman, settings: Settings) -> None:
+def test_closing_puts_jobs_back_and_the_next_one_does_them(
+    app: FastAPI, supervisor: Supervisor, settings: Settings
+) -> None:
     number = enqueue(app)
-    pid = started(foreman, number)
-    foreman.close()
+    pid = started(supervisor, number)
+    supervisor.close()
     assert not alive(pid)
     assert (look(app, number).state, look(app, number).attempts) == ("queued", 0)
     again = create_app(settings)
     try:
-        work(Foreman(again.state.site), number)
+        work(Supervisor(again.state.site), number)
     finally:
         again.state.site.close()
     assert (look(app, number).state, look(app, number).attempts) == ("done", 1)
     assert made(app, number) == (1, 1)
 
 
-def test_bad_data_fail_in_words_without_a_value(app: FastAPI, foreman: Foreman) -> None:
+def test_bad_data_fail_in_words_without_a_value(app: FastAPI, supervisor: Supervisor) -> None:
     number = enqueue(app)
     dataset = look(app, number).dataset
     with app.state.site.store.reading() as connection:
@@ -156,19 +158,19 @@ def test_bad_data_fail_in_words_without_a_value(app: FastAPI, foreman: Foreman) 
     assert one is not None
     path = app.state.site.places.folder.path / one.place
     path.write_text("sex,age\nF,30\nHenrietta,31,of Nowhere\n", encoding="utf-8")
-    work(foreman, number)
+    work(supervisor, number)
     job = look(app, number)
     assert (job.state, job.attempts) == ("failed", 1)
     assert job.problem == f"line 3 of {one.name} has 3 cells where the header has 2."
     assert "Henrietta" not in str(job)
 
 
-def test_a_removed_data_set_takes_its_jobs_along(app: FastAPI, foreman: Foreman) -> None:
+def test_a_removed_data_set_takes_its_jobs_along(app: FastAPI, supervisor: Supervisor) -> None:
     number = enqueue(app)
-    pid, dataset = started(foreman, number), look(app, number).dataset
+    pid, dataset = started(supervisor, number), look(app, number).dataset
     answer = signed_in(app, "custodian").post(f"/datasets/{dataset}/remove")
     assert answer.headers["location"] == "/datasets?said=removed"
-    until(lambda: (foreman.look(), not alive(pid))[1], what="the end of the process")
+    until(lambda: (supervisor.look(), not alive(pid))[1], what="the end of the process")
     assert list(app.state.site.places.folder.path.iterdir()) == []
     again = enqueue(app)
     assert again > number  # the ledger speaks of the old one, so its number is not given again
@@ -193,7 +195,7 @@ def test_progress_and_time_left_are_told(app: FastAPI) -> None:
     assert (state["state"], state["percent"]) == ("running", 25)
 
 
-def test_what_a_crash_left_behind_is_swept_out(app: FastAPI, foreman: Foreman) -> None:
+def test_what_a_crash_left_behind_is_swept_out(app: FastAPI, supervisor: Supervisor) -> None:
     folder = app.state.site.places.folder
     make_dataset(app, "custodian")
     kept = set(folder.path.iterdir())
@@ -203,7 +205,7 @@ def test_what_a_crash_left_behind_is_swept_out(app: FastAPI, foreman: Foreman) -
     long_ago = time.time() - 7_200
     for path in (old, other, *kept):
         os.utime(path, (long_ago, long_ago))
-    foreman.look()
+    supervisor.look()
     assert set(folder.path.iterdir()) == {*kept, new, other}
 
 
@@ -219,12 +221,12 @@ def test_too_many_that_wait_are_refused(app: FastAPI, monkeypatch: pytest.Monkey
     assert answers == [201, 201, 429]
 
 
-def test_a_foreman_outlives_a_store_that_is_gone(
+def test_a_supervisor_outlives_a_store_that_is_gone(
     app: FastAPI, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     from discreet.errors import StoreUnreachable
 
-    class Broken(Foreman):
+    class Broken(Supervisor):
         looks = 0
 
         def look(self) -> None:
@@ -233,11 +235,11 @@ def test_a_foreman_outlives_a_store_that_is_gone(
                 StoreUnreachable("The store cannot be reached.", remedy="") if self.looks == 1 else ValueError("a name")
             )
 
-    foreman = Broken(app.state.site)
+    supervisor = Broken(app.state.site)
     with caplog.at_level(logging.WARNING, logger="discreet.web"):
-        foreman.start()
-        until(lambda: foreman.looks > 2)
-        foreman.close()
+        supervisor.start()
+        until(lambda: supervisor.looks > 2)
+        supervisor.close()
     assert "cannot be reached" in caplog.text
     assert "ValueError" in caplog.text
     assert "a name" not in caplog.text

@@ -1,4 +1,4 @@
-"""DuckDB desk: a connection of this process that rearranges rows.
+"""DuckDB scratch database: a connection of this process that rearranges rows.
 
 Python touches none of them. What is DuckDB as such, for every room that needs it, is here as well.
 """

@@ -1,6 +1,6 @@
-"""Foreman: one thread per web process that starts a process for each job.
+"""Supervisor: one thread per web process that starts a process for each job.
 
-The process of a job reports to the store by itself, so that it goes on if this one is killed. The foreman only starts
+The process of a job reports to the store by itself, so that it goes on if this one is killed. The supervisor only starts
 processes, ends those whose job was cancelled, and puts jobs back whose process is not heard of any more.
 """
 
@@ -20,7 +20,7 @@ from sqlalchemy import Table, select
 from discreet.errors import DiscreetError
 from discreet.store.tables.web import DATASET, PARCEL, RESULT
 from discreet.web.framework.problems import place_of
-from discreet.web.framework.site import Site
+from discreet.web.framework.shared_state import Site
 from discreet.web.jobs import store as jobs
 from discreet.web.jobs.kinds import QUEUES
 from discreet.web.jobs.store import JobClaim
@@ -47,7 +47,7 @@ class Running:
     of: Table
 
 
-class Foreman:
+class Supervisor:
     """Starts jobs; one per web process."""
 
     def __init__(self, site: Site) -> None:
@@ -60,7 +60,7 @@ class Foreman:
 
     def start(self) -> None:
         """Begin to look for work."""
-        self._thread = threading.Thread(target=self._run, name="discreet-foreman", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="discreet-supervisor", daemon=True)
         self._thread.start()
 
     def wake(self) -> None:

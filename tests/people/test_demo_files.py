@@ -12,7 +12,7 @@ import pytest
 
 from discreet.errors import UsageError
 from discreet.people import COLUMNS, DemoFiles, write_demo
-from discreet.people.demo import _patients
+from discreet.people.demo_files import _patients
 
 REGISTER = "zip, sex, birth_year, race"
 

@@ -1,4 +1,4 @@
-"""Facts about every row: columns with few possible values, and equal columns."""
+"""Constraints that hold for every row: columns with few possible values, and equal columns."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from discreet.errors import ColumnError, OutsideHierarchy, UsageError
 from discreet.kernel import Classes, Countable
 from discreet.kernel.arrays import LIMIT, Ints, Label, group, pack, total
 from discreet.kernel.hierarchy import text
-from discreet.misuse.reading import countable
+from discreet.misuse.input_tables import countable
 from discreet.misuse.result_formats import Cells, numbered, whole
 from discreet.misuse.sensitivity import Sensitivity, Weights, record_scores
 from discreet.risk.assessment import Governed

@@ -1,4 +1,4 @@
-"""Planner: what a rational attacker does about one target, by backward induction.
+"""Optimal plan of a rational attacker about one target, by backward induction.
 
 The attack is a sequence of decisions (buy the external table, link it, try one candidate after another, stop) with
 costs, a gain, a chance of detection and a penalty: a factored Markov decision process after Xia et al.,
