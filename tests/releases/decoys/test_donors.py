@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -89,6 +90,13 @@ def test_cells_that_are_not_marked_stay() -> None:
 )
 def test_what_is_no_plain_number_has_no_grid(cells: list[Any]) -> None:
     assert grid_of(cells) is None
+
+
+def test_many_cells_find_their_grid_quickly() -> None:
+    cells = np.random.default_rng(1).permutation(50_000).tolist()
+    start = time.process_time()
+    assert grid_of(cells) is not None
+    assert time.process_time() - start < 3  # a look at every pair would take half a minute
 
 
 @given(st.lists(st.integers(-(10**12), 10**12), min_size=1, max_size=30))

@@ -388,7 +388,8 @@ def grid_of(cells: Sequence[Any]) -> Grid | None:
     if kind is date:
         return grid
     whole = [grid.number(cell) for cell in held]
-    return replace(grid, start=min(whole), unit=reduce(math.gcd, (number - min(whole) for number in whole)) or 1)
+    start = min(whole)
+    return replace(grid, start=start, unit=reduce(math.gcd, (number - start for number in whole)) or 1)
 
 
 def nudged(column: DonorColumn, rows: Ints, fresh: Flags, generator: np.random.Generator) -> list[Any]:
