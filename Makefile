@@ -7,6 +7,8 @@ export UV_PYTHON_DOWNLOADS = never
 # Trust what the machine trusts, as pip does: behind a company proxy that is more than a built-in list.
 export UV_SYSTEM_CERTS = 1
 export PYTHONUTF8 = 1
+# A root shell opened by `su` has no sbin on its path, and PostgreSQL for tests and demo needs useradd, since it refuses root.
+export PATH := $(PATH):/usr/sbin:/sbin
 # Compiled files are kept, whatever the machine's habit: tests start hundreds of processes.
 export PYTHONDONTWRITEBYTECODE =
 
