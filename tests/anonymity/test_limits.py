@@ -15,7 +15,7 @@ import discreet
 from discreet.anonymity import LOSSES
 from discreet.anonymity.lattice import problem
 from discreet.anonymity.limits import smallest_crowd
-from discreet.errors import ColumnError, DiscreetError, HierarchyError, UsageError
+from discreet.errors import ColumnError, DiscreetError, HierarchyError, PolicyError, UsageError
 from discreet.kernel import AnyValue, Classes, Widths
 from tests.anonymity.brute import Data, Person, best
 from tests.anonymity.strategies import tables
@@ -280,3 +280,36 @@ def test_tuples_too_wide_for_one_integer_are_searched_all_the_same() -> None:
     assert set(found.levels.values()) == {0}
     wide = Classes.of(names, people[:97], rules={name: AnyValue() for name in names})
     assert discreet.anonymise(wide, k=2).suppressed == 0
+
+
+def salaries() -> discreet.Policy:
+    """A policy that orders the salaries."""
+    return discreet.Policy.from_dict(
+        {
+            "columns": {
+                "sex": {"role": "quasi", "hierarchy": {"any": "*"}},
+                "salary": {"role": "sensitive", "closeness": "ordered"},
+            }
+        }
+    )
+
+
+def test_the_policy_chooses_the_distance_of_a_column(tmp_path: Any) -> None:
+    (tmp_path / "people.csv").write_text("sex,salary\n" + "F,9\nM,10\n" * 4 + "F,10\nM,100\n", encoding="utf-8")
+    table = discreet.read(tmp_path / "people.csv", policy=salaries())
+    found = discreet.anonymise(table, closeness=0.3)
+    assert found.requirements == ("salary is within 0.3 (ordered distance) of the whole table in every class",)
+    assert found.levels == {"sex": 0}
+    assert discreet.anonymise(table, closeness={"t": 0.3, "distance": "equal"}).levels == {"sex": 1}
+
+
+def test_values_without_an_order_are_refused_in_words(tmp_path: Any) -> None:
+    (tmp_path / "people.csv").write_text("sex,salary\nF,low\nM,high\n", encoding="utf-8")
+    table = discreet.read(tmp_path / "people.csv", policy=salaries())
+    with pytest.raises(UsageError, match="'salary' are numbers, or dates"):
+        discreet.anonymise(table, closeness=0.3)
+
+
+def test_only_a_sensitive_column_has_a_distance() -> None:
+    with pytest.raises(PolicyError, match="closeness, but its role is 'quasi'"):
+        discreet.Policy.from_dict({"columns": {"sex": {"role": "quasi", "closeness": "equal"}}})

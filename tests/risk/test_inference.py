@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
+from scipy.stats import wasserstein_distance
 
+from discreet.errors import UsageError
 from discreet.kernel import Classes, Histogram, Tree
 from discreet.risk import infer
-from discreet.risk.inference import beta, distinct_l, entropy_l, equal_t, hierarchical_t, recursive_l
+from discreet.risk.inference import beta, distinct_l, entropy_l, equal_t, hierarchical_t, ordered_t, recursive_l
 from tests.risk.strategies import Counted, climb, counted, few, some
 
 FLAT = Tree((("flu",), ("cold",), ("none",)))
@@ -147,6 +149,67 @@ def test_a_class_that_mirrors_the_table_is_at_no_distance() -> None:
     assert beta(spread).tolist() == pytest.approx([0, 0])
 
 
+# t of ordered values
+
+
+def salaries(*values: str, rows: tuple[tuple[int, ...], ...]) -> Counted:
+    """People per salary in each class."""
+    return Counted(Tree(tuple((value,) for value in values)), values, rows)
+
+
+def test_ordered_t_of_the_salaries_of_the_paper() -> None:
+    """Li et al. 2007, section 5.1: {3k, 4k, 5k} and {6k, 8k, 11k} among 3k to 11k are at 0.375 and 0.167."""
+    rows = ((1, 1, 1, 0, 0, 0, 0, 0, 0), (0, 0, 0, 1, 0, 1, 0, 0, 1), (0, 0, 0, 0, 1, 0, 1, 1, 0))
+    spread = salaries(*(f"{thousand}000" for thousand in range(3, 12)), rows=rows).spread
+    assert ordered_t(spread).tolist()[:2] == pytest.approx([0.375, 1 / 6])
+
+
+@st.composite
+def ordered(draw: st.DrawFn) -> Counted:
+    """Classes over numbers, of which some are spelled in two ways."""
+    values = draw(st.lists(st.sampled_from(["-3", "0", "2", "2.0", "2.5", "10", "90"]), min_size=1, unique=True))
+    rows = st.lists(st.integers(0, 5), min_size=len(values), max_size=len(values)).filter(any)
+    table = draw(st.lists(rows, min_size=1, max_size=5))
+    met = [place for place, column in enumerate(zip(*table, strict=True)) if any(column)]
+    return salaries(*(values[place] for place in met), rows=tuple(tuple(row[place] for place in met) for row in table))
+
+
+@some
+@given(ordered())
+def test_ordered_t_is_the_distance_of_wasserstein_on_ranks(drawn: Counted) -> None:
+    numbers = [float(value or 0) for value in drawn.values]
+    ranks = [sorted(set(numbers)).index(number) for number in numbers]
+    scale = max(max(ranks), 1)
+    expected = [wasserstein_distance(ranks, ranks, row, drawn.overall) / scale for row in drawn.within]
+    assert ordered_t(drawn.spread).tolist() == pytest.approx(expected, abs=1e-12)
+    assert (infer(drawn.spread).ordered_t or 0.0) == pytest.approx(max(expected), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ("9", "10", "100"),
+        ("2023-12-31", "2024-01-01", "2024-02-01"),
+        ("31.12.2023", "01.01.2024", "01.02.2024"),
+        ("2023/12/31", "2024/01/01", "2024/02/01"),
+        ("2023-12-31 23:59:00", "2024-01-01", "2024-01-01T08:00:00"),
+    ],
+)
+def test_numbers_and_dates_are_ordered_as_such(values: tuple[str, ...]) -> None:
+    spread = salaries(*values, rows=((1, 0, 0), (0, 1, 0), (0, 0, 1))).spread
+    assert ordered_t(spread).tolist() == pytest.approx([0.5, 1 / 3, 0.5])
+
+
+@pytest.mark.parametrize("values", [("low", "high"), ("77", "unknown"), ("77", None), ("01/02/2024", "02/01/2024")])
+def test_what_has_no_order_is_refused_without_its_values(values: tuple[str | None, ...]) -> None:
+    spread = Counted(Tree(tuple((value or "?",) for value in values)), values, ((1, 2), (2, 1))).spread
+    assert infer(spread).ordered_t is None
+    with pytest.raises(UsageError, match="numbers, or dates") as caught:
+        ordered_t(spread)
+    assert "illness" in str(caught.value)
+    assert not any(value and value in str(caught.value) for value in values)
+
+
 # beta
 
 
@@ -223,5 +286,6 @@ def test_the_summary_goes_into_json_under_its_names() -> None:
         "recursive_c",
         "equal_t",
         "hierarchical_t",
+        "ordered_t",
         "beta",
     ]

@@ -65,10 +65,10 @@ def anonymise(
     for people in counted:
         if isinstance(people, Personal):
             people.refuse_several_rows_a_person()
+    policy = table.policy if isinstance(table, Governed) else None
     if isinstance(table, Classes):
         classes = table
     else:
-        policy = table.policy if isinstance(table, Governed) else None
         bare = [name for name in policy.quasi if name not in policy.rules] if policy else []
         if policy and bare:
             raise HierarchyError(
@@ -93,6 +93,7 @@ def anonymise(
         average_risk=average_risk,
         attack=attack,
         population=population,
+        distances=policy.distances if policy else {},
     )
     for what, name, names in (("loss", loss, tuple(LOSSES)), ("search", search, SEARCHES)):
         if name not in names:

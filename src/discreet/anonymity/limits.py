@@ -10,7 +10,8 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, Protocol
+from types import MappingProxyType
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from discreet.attacker.parameters import whole
 from discreet.errors import ColumnError, UsageError
 from discreet.kernel import Classes
 from discreet.kernel.arrays import Flags, Ints
-from discreet.risk.inference import distinct_l, entropy_l, equal_t, hierarchical_t, recursive_l
+from discreet.risk.inference import distinct_l, entropy_l, equal_t, hierarchical_t, no_order, ordered_t, recursive_l
 
 TINY = 1e-12
 
@@ -55,6 +56,8 @@ class Size:
 
 
 Kind = Literal["distinct", "entropy", "recursive"]
+Distance = Literal["equal", "hierarchical", "ordered"]
+DISTANCES = {"equal": equal_t, "hierarchical": hierarchical_t, "ordered": ordered_t}
 
 
 @dataclass(frozen=True)
@@ -92,14 +95,12 @@ class Closeness:
 
     column: str
     t: float
-    distance: Literal["equal", "hierarchical"] = "equal"
+    distance: Distance = "equal"
     monotone = False
 
     def violated(self, classes: Classes) -> Flags:
         """Classes that are too far away."""
-        spread = classes.spreads[self.column]
-        far = equal_t(spread) if self.distance == "equal" else hierarchical_t(spread)
-        return np.asarray(far > self.t + TINY)
+        return np.asarray(DISTANCES[self.distance](classes.spreads[self.column]) > self.t + TINY)
 
     def words(self) -> str:
         """The requirement, for people."""
@@ -218,8 +219,12 @@ class Requirements:
         average_risk: float | None,
         attack: Attack | None,
         population: Classes | None,
+        distances: Mapping[str, str] = MappingProxyType({}),
     ) -> Requirements:
-        """The limits that the arguments of `anonymise` mean for these people."""
+        """The limits that the arguments of `anonymise` mean for these people.
+
+        `distances` are those of t-closeness by column, where `closeness` does not name one.
+        """
         remedy = "k = 5 means: at least five people look alike."
         requirements: list[Requirement] = []
         if k is not None:
@@ -229,7 +234,7 @@ class Requirements:
                     remedy="Choose a smaller one.",
                 )
             requirements.append(Size(int(k)))
-        requirements += _inference_limits(classes, diversity, closeness)
+        requirements += _inference_limits(classes, diversity, closeness, distances)
         if presence is not None:
             linked = _needed(population, "presence")
             least, most = presence
@@ -327,19 +332,22 @@ def smallest_crowd(risk: float) -> int:
     return math.ceil(1 / Fraction(str(risk)))
 
 
-def _inference_limits(classes: Classes, diversity: Any, closeness: Any) -> Iterator[Diversity | Closeness]:
+def _inference_limits(
+    classes: Classes, diversity: Any, closeness: Any, distances: Mapping[str, str]
+) -> Iterator[Diversity | Closeness]:
     """Requirements on sensitive columns: each from a number, a mapping by column, or keywords."""
-    limits: list[Diversity | Closeness] = [
-        *(Diversity(column, **words) for column, words in _by_column("diversity", diversity, classes, "l kind c")),
-        *(Closeness(column, **words) for column, words in _by_column("closeness", closeness, classes, "t distance")),
-    ]
-    for limit in limits:
-        far = isinstance(limit, Closeness) and limit.distance == "hierarchical"
-        if far and classes.spreads[limit.column].hierarchy.height < 2:
+    for column, words in _by_column("diversity", diversity, classes, "l kind c"):
+        yield Diversity(column, **words)
+    for column, words in _by_column("closeness", closeness, classes, "t distance"):
+        limit = Closeness(column, **{"distance": distances.get(column, "equal"), **words})
+        hierarchy = classes.spreads[column].hierarchy
+        if limit.distance == "hierarchical" and hierarchy.height < 2:
             raise UsageError(
-                f"Column '{limit.column}' has no hierarchy to measure distances along.",
+                f"Column '{column}' has no hierarchy to measure distances along.",
                 remedy="Give it one in the policy, or use the equal distance.",
             )
+        if limit.distance == "ordered" and hierarchy.ranks is None:
+            raise no_order(column)
         yield limit
 
 
@@ -358,7 +366,7 @@ def _by_column(what: str, given: Any, classes: Classes, names: str) -> Iterator[
         raise ColumnError(
             f"{what}: '{unknown[0]}' is no sensitive column.", remedy=f"Sensitive: {', '.join(sensitive)}."
         )
-    main, choices = known[0], {"kind": ("distinct", "entropy", "recursive"), "distance": ("equal", "hierarchical")}
+    main, choices = known[0], {"kind": get_args(Kind), "distance": get_args(Distance)}
     for column, value in columns.items():
         keywords = dict(value) if isinstance(value, Mapping) else {main: value}
         if main not in keywords or set(keywords) - set(known):

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from discreet.anonymity.lattice.problem import Ladder, LatticeProblem, Node, NodeOutcome
 from discreet.errors import UsageError
-from discreet.kernel.arrays import Floats, Ints, Label
+from discreet.kernel.arrays import Floats, Ints
 from discreet.kernel.classes import Recoding
+from discreet.kernel.hierarchy import as_numbers
 
 
 class Loss(Protocol):
@@ -325,16 +326,3 @@ def _most(codes: Ints, numbers: NDArray[np.generic], shown: int) -> Floats:
     most = np.full(shown, -np.inf)
     np.maximum.at(most, codes, numbers)
     return most
-
-
-def as_numbers(labels: Sequence[Label]) -> Floats | None:
-    """The labels as numbers, if all of them are.
-
-    >>> as_numbers(["1", "2.5"]), as_numbers(["1", "x"]), as_numbers(["1", None])
-    (array([1. , 2.5]), None, None)
-    """
-    try:
-        numbers = np.array([float(label) for label in labels if label is not None])
-    except ValueError:
-        return None
-    return numbers if len(numbers) == len(labels) and np.isfinite(numbers).all() else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -11,9 +12,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import ColumnError, CountError
-from discreet.kernel.arrays import Ints, Label
+from discreet.kernel.arrays import Floats, Ints, Label
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +83,47 @@ class Hierarchy:
         """Per level, the code of each value."""
         return tuple({label: code for code, label in enumerate(labels)} for labels in self.labels)
 
+    @cached_property
+    def ranks(self) -> Ints | None:
+        """Place of each value in the order of numbers or dates; None where not all values are such."""
+        numbers = as_numbers(self.labels[0])
+        values = as_moments(self.labels[0]) if numbers is None else numbers
+        return None if values is None else np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
     def __repr__(self) -> str:
         return f"Hierarchy({' -> '.join(str(len(labels)) for labels in self.labels)} values, {self.size} leaves)"
+
+
+def as_numbers(labels: Sequence[Label]) -> Floats | None:
+    """The labels as numbers, if all of them are.
+
+    >>> as_numbers(["1", "2.5"]), as_numbers(["1", "x"]), as_numbers(["1", None])
+    (array([1. , 2.5]), None, None)
+    """
+    try:
+        numbers = np.array([float(label) for label in labels if label is not None])
+    except ValueError:
+        return None
+    return numbers if len(numbers) == len(labels) and np.isfinite(numbers).all() else None
+
+
+def as_moments(labels: Sequence[Label]) -> NDArray[np.object_] | None:
+    """The labels as dates and times, if all of them are, written as 2024-01-31, 31.01.2024 or 2024/01/31.
+
+    >>> as_moments(["31.01.2024", "01.02.2024"])[0]
+    datetime.datetime(2024, 1, 31, 0, 0)
+    >>> as_moments(["01/02/2024"]) is None
+    True
+    """
+    texts = [label for label in labels if label is not None]
+    day, year = (lambda text: datetime.datetime.strptime(text, "%d.%m.%Y")), "%Y/%m/%d"
+    for read in (datetime.datetime.fromisoformat, day, lambda text: datetime.datetime.strptime(text, year)):
+        with suppress(ValueError):
+            moments = np.array([read(text) for text in texts], dtype=object)
+            zones = {moment.tzinfo is None for moment in moments.tolist()}
+            # Days with and without a zone cannot be compared.
+            return moments if len(moments) == len(labels) and len(zones) == 1 else None
+    return None
 
 
 def read_only(array: Ints) -> Ints:

@@ -62,6 +62,8 @@ class Policy:
 
     roles: Mapping[str, Role] = field(default_factory=lambda: MappingProxyType({}))
     rules: Mapping[str, Rule] = field(default_factory=lambda: MappingProxyType({}))
+    distances: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Per sensitive column, the distance of t-closeness, where the policy chooses one."""
     limits: Limits = Limits()
     population: Population = Population()
     economics: Mapping[str, float] | None = None
@@ -181,6 +183,9 @@ def _build(content: dict[str, Any], *, folder: Path, file: str, source: str) -> 
     return Policy(
         roles=MappingProxyType({name: section.role for name, section in parsed.columns.items()}),
         rules=MappingProxyType(rules),
+        distances=MappingProxyType(
+            {name: column.closeness for name, column in parsed.columns.items() if column.closeness}
+        ),
         limits=Limits(**parsed.limits.model_dump(exclude_none=True)),
         population=Population(**parsed.population.model_dump()),
         economics=MappingProxyType(parsed.economics.model_dump()) if parsed.economics else None,
@@ -200,6 +205,14 @@ def _build(content: dict[str, Any], *, folder: Path, file: str, source: str) -> 
 
 def _refuse_two_roles(parsed: PolicyFile, *, file: str, source: str) -> None:
     """Stop if a column has two roles: what identifies a person has no weight."""
+    for name, section in parsed.columns.items():
+        if section.closeness and section.role.rstrip("?") != "sensitive":
+            raise PolicyError(
+                f"column '{name}' has a distance of t-closeness, but its role is '{section.role}'.",
+                remedy=f'Give [columns.{name}] the role "sensitive", or remove closeness.',
+                file=file,
+                line=line_of(source, ["columns", name, "closeness"]),
+            )
     for name in parsed.sensitivity:
         column = parsed.columns.get(name)
         if column is not None and column.role != "sensitive":

@@ -73,6 +73,10 @@ class ColumnSection(_Section):
     hierarchy: HierarchyRule | None = Field(
         default=None, description="How values generalise: a built-in rule, or the path of a CSV (value;level 1;...)."
     )
+    closeness: Literal["equal", "hierarchical", "ordered"] | None = Field(
+        default=None,
+        description="Distance of t-closeness for a sensitive column: ordered for numbers and dates; equal when absent.",
+    )
 
 
 class DataSection(_Section):

@@ -175,7 +175,7 @@ def sensitive(assessment: Assessment) -> Figure:
     """How far classes are from the table, per sensitive column."""
     columns = assessment.inference
     least = min(measures.distinct_l for measures in columns.values())
-    trees = any(measures.hierarchical_t is not None for measures in columns.values())
+    trees = any((one.hierarchical_t, one.ordered_t) != (None, None) for one in columns.values())
     groups, rows = [], []
     for name, measures in columns.items():
         fill: Fill = "risk" if measures.distinct_l == 1 else "plain"
@@ -184,12 +184,16 @@ def sensitive(assessment: Assessment) -> Figure:
         if measures.hierarchical_t is not None:
             tree = decimal(measures.hierarchical_t)
             bars.append(Bar("Distance t along the hierarchy", tree, measures.hierarchical_t, fill=fill))
+        order = "no order"
+        if measures.ordered_t is not None:
+            order = decimal(measures.ordered_t)
+            bars.append(Bar("Distance t along the order", order, measures.ordered_t, fill=fill))
         certain = ", certain for some" if measures.distinct_l == 1 else ""
         groups.append(Group(tuple(bars), name, f"distinct l = {measures.distinct_l:,}{certain}"))
         recursive = f"({decimal(measures.recursive_c)}, {measures.recursive_l})"
-        distances = (decimal(measures.equal_t), tree, decimal(measures.beta))
+        distances = (decimal(measures.equal_t), tree, order, decimal(measures.beta))
         rows.append((name, f"{measures.distinct_l:,}", decimal(measures.entropy_l), recursive, *distances))
-    head = ("Column", "Distinct l", "Entropy l", "Recursive (c, l)", "t, equal", "t, hierarchy", "Beta")
+    head = ("Column", "Distinct l", "Entropy l", "Recursive (c, l)", "t, equal", "t, hierarchy", "t, ordered", "Beta")
     return Figure(
         key="sensitive",
         title="What classes give away",
@@ -197,7 +201,7 @@ def sensitive(assessment: Assessment) -> Figure:
         reading=(
             "Distinct l is the least number of different values in a class: 1 means that for some people it is certain.",
             "t is the distance between the most unusual class and the whole table: 0 = alike, 1 = nothing in common.",
-            *(["Along the hierarchy, near values count as less far apart."] if trees else []),
+            *(["Along the hierarchy, or the order, near values count as less far apart."] if trees else []),
         ),
         chart=tuple(groups),
         table=Table("What classes give away about sensitive columns", head, tuple(rows), (1, 2, 3, 4, 5, 6)),
@@ -436,8 +440,8 @@ def method(assessment: Assessment) -> Iterator[str]:
         yield "How certain it is that a person is in the data follows Nergiz et al. (2007)."
     if assessment.inference:
         yield (
-            "Sensitive columns: l-diversity (Machanavajjhala et al. 2006), t-closeness with equal and hierarchical "
-            "distance (Li et al. 2007), beta-likeness (Cao & Karras 2012); each for the worst class."
+            "Sensitive columns: l-diversity (Machanavajjhala et al. 2006), t-closeness with equal, hierarchical and "
+            "ordered distance (Li et al. 2007), beta-likeness (Cao & Karras 2012); each for the worst class."
         )
     if assessment.economics is not None:
         yield "Economics: the adversary attacks each person for whom an attack pays, once (Wan et al. 2015)."

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.errors import EmptySource
+from discreet.errors import EmptySource, UsageError
 from discreet.kernel.arrays import Floats, Ints, group, total
 from discreet.kernel.classes import Spread
 from discreet.kernel.serialise import json_of
@@ -33,6 +33,8 @@ class Inference:
     """Largest distance between a class and the table, all values equally far apart (Li et al. 2007)."""
     hierarchical_t: float | None
     """The same with distances along the hierarchy of the column; None without one."""
+    ordered_t: float | None
+    """The same with distances along the order of numbers or dates; None where values have no such order."""
     beta: float
     """Largest relative gain in the share of a value (Cao & Karras 2012)."""
 
@@ -53,6 +55,7 @@ def infer(spread: Spread, *, c: float = 3.0) -> Inference:
         recursive_c=c,
         equal_t=float(equal_t(spread).max()),
         hierarchical_t=float(hierarchical_t(spread).max()) if tree else None,
+        ordered_t=None if spread.hierarchy.ranks is None else float(ordered_t(spread).max()),
         beta=float(beta(spread).max()),
     )
 
@@ -137,6 +140,41 @@ def hierarchical_t(spread: Spread) -> Floats:
         settled = np.minimum(gains, np.maximum(gains - (share - overall[nodes]), 0))
         distance += _added(owners, settled * (height / len(parents)), len(distance))
     return distance
+
+
+def ordered_t(spread: Spread) -> Floats:
+    """Earth mover's distance over ordered values, neighbours 1/(m-1) apart (Li et al. 2007, section 5.1).
+
+    That is the mean of |P(i) - Q(i)| over all but the last of m values, with cumulative shares P in the class and Q in
+    the table. P is constant between values of the class, and Q grows: sums over such a stretch come from sums of Q.
+    """
+    ranks = spread.hierarchy.ranks
+    if ranks is None:
+        raise no_order(spread.name)
+    last = int(ranks.max())
+    overall = total(ranks, spread.overall, last + 1)
+    upto = np.cumsum(overall) / overall.sum()
+    area = np.concatenate([[0.0], np.cumsum(upto)])
+    order = np.lexsort((ranks[spread.codes], spread.owners))
+    owners, places, counts = spread.owners[order], ranks[spread.codes][order], spread.counts[order]
+    start = np.flatnonzero(np.diff(owners, prepend=-1))
+    before = (np.cumsum(counts) - counts)[start]
+    share = (np.cumsum(counts) - before[owners]) / people(spread)[owners]
+    stop = np.append(places[1:], last + 1)
+    stop[np.append(start[1:], len(owners)) - 1] = last + 1
+    # Where Q overtakes P.
+    cross = np.clip(np.searchsorted(upto, share, side="right"), places, stop)
+    above = share * (cross - places) - (area[cross] - area[places])
+    below = area[stop] - area[cross] - share * (stop - cross)
+    return np.asarray((area[places[start]] + _added(owners, above + below, len(start))) / max(last, 1))
+
+
+def no_order(column: str) -> UsageError:
+    """What to say where values have no order."""
+    return UsageError(
+        f"Not all values of column '{column}' are numbers, or dates such as 2024-01-31 or 31.01.2024: they have no order.",
+        remedy="Use the equal distance for this column, or the hierarchical one; missing values have no place in an order.",
+    )
 
 
 def beta(spread: Spread) -> Floats:

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.anonymity.local.groups import SCALE, Forest, check_parts, compact, ends, numbered
-from discreet.anonymity.losses import as_numbers
 from discreet.errors import ColumnError, UsageError
 from discreet.kernel.arrays import Flags, Floats, Ints, Label
 from discreet.kernel.classes import Classes, Column, Recoding
+from discreet.kernel.hierarchy import as_numbers
 
 HOPELESS = 2**62
 """A cut that may not be made."""

@@ -53,7 +53,7 @@ DRAWN = 20_000
 @option(
     "--closeness",
     metavar="T",
-    help='t-closeness: sensitive columns within T of the whole table, or JSON: {"t": 0.2, "distance": "hierarchical"}.',
+    help='t-closeness: sensitive columns within T of the whole table, or JSON: {"t": 0.2, "distance": "ordered"}.',
 )
 @option(
     "--presence",
