@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import datetime
-import re
-from decimal import Decimal
-from itertools import combinations, pairwise
+from itertools import combinations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import HierarchyError
-from discreet.kernel import AnyValue, Classes, Dates, Flat, Mask, Rule, Tree, Widths
-from discreet.kernel.rules import UNITS, bind
+from discreet.kernel import (
+    AnyValue,
+    AutoMask,
+    Classes,
+    Cuts,
+    Dates,
+    Flat,
+    Mask,
+    Prefix,
+    Rule,
+    TopBottomCode,
+    Tree,
+    Widths,
+)
+from discreet.kernel.rules import LONGEST, UNITS, bind, fitted
 from tests.kernel.strategies import few, some, trees
 
 SCHOOLS = Tree((("Masters", "Higher", "*"), ("11th", "Secondary", "*"), ("12th", "Secondary", "*")))
@@ -28,6 +39,12 @@ EXAMPLES: list[tuple[Rule, list[str]]] = [
         ["1999-12-31", "2000-01-01", "2000-02-29", "0999-05-01"],
     ),
     (SCHOOLS, ["Masters", "11th", "12th"]),
+    (AutoMask(5), ["907", "90720", "9", "a*c", "***", "*"]),
+    (Prefix((3, 1)), ["E11.9", "E11", "E1", "E", "I10", "E1*"]),
+    (Cuts((0, 18, 65)), ["-3", "0", "17.9", "18", "64", "65", "1e2"]),
+    (TopBottomCode(top=92, bottom=13, widths=(5, 10)), ["12.9", "13", "14", "19", "20", "89", "91", "92", "117"]),
+    (TopBottomCode(top=90), ["-1", "89", "89.5", "90", "117"]),
+    (TopBottomCode(bottom=0.5, widths=(1,)), ["0", "0.5", "0.7", "1", "7"]),
 ]
 every_rule = pytest.mark.parametrize(("rule", "values"), EXAMPLES, ids=lambda item: type(item).__name__)
 
@@ -77,6 +94,7 @@ def test_a_missing_value_is_counted_by_itself_until_it_joins(rule: Rule, values:
 
 @every_rule
 def test_a_missing_value_does_not_join_because_only_one_other_value_occurs(rule: Rule, values: list[str]) -> None:
+    rule = fitted(rule, [values[0], None])
     hierarchy, _ = bind(rule, [values[0], None])
     assert hierarchy is not None
     assert [hierarchy.labels[level][hierarchy.map(0, level)[1]] for level in range(rule.height)] == list(rule.missing)
@@ -84,6 +102,7 @@ def test_a_missing_value_does_not_join_because_only_one_other_value_occurs(rule:
 
 @every_rule
 def test_a_column_of_missing_values_alone_can_be_bound(rule: Rule, values: list[str]) -> None:
+    rule = fitted(rule, [None])
     hierarchy, strangers = bind(rule, [None])
     assert hierarchy is not None
     assert (hierarchy.height, strangers) == (rule.height, [])
@@ -120,82 +139,59 @@ def test_a_mask_of_no_characters_is_refused(length: int) -> None:
         Mask(length)
 
 
-# widths
-
-
-def interval(label: str | None) -> tuple[int, int]:
-    found = re.fullmatch(r"\[(-?\d+), (-?\d+)\)", label or "")
-    assert found is not None
-    return int(found[1]), int(found[2])
+# mask of the values' own lengths
 
 
 @some
-@given(
-    st.one_of(st.integers(-(10**18), 10**18).map(Decimal), st.decimals(-(10**6), 10**6, places=3)),
-    st.lists(st.integers(2, 5), min_size=1, max_size=4),
-)
-def test_every_number_lies_in_aligned_nested_intervals(number: Decimal, factors: list[int]) -> None:
-    widths = [factors[0]]
-    for factor in factors[1:]:
-        widths.append(widths[-1] * factor)
-    path = Widths(tuple(widths)).path(str(number))
-    assert path is not None
-    intervals = [interval(label) for label in path[1:-1]]
-    for (low, high), width in zip(intervals, widths, strict=True):
-        assert low <= number < high
-        assert (low % width, high - low) == (0, width)
-    for (low, high), (wide_low, wide_high) in pairwise(intervals):
-        assert wide_low <= low < high <= wide_high
+@given(st.lists(st.text(alphabet="ab*", max_size=6), min_size=1, max_size=12, unique=True))
+def test_values_of_different_lengths_never_become_one_before_the_top(values: list[str]) -> None:
+    hierarchy, strangers = bind(AutoMask(), values)
+    assert hierarchy is not None
+    assert strangers == []
+    longest = max(1, *map(len, values))
+    assert hierarchy.height == longest + 1
+    for level in range(longest):
+        shown = [hierarchy.labels[level][code] for code in hierarchy.map(0, level).tolist()]
+        for value, label in zip(values, shown, strict=True):
+            hidden = min(level, len(value))
+            assert label == value[: len(value) - hidden] + "*" * hidden
+        for (one, first), (other, second) in combinations(zip(values, shown, strict=True), 2):
+            alike = len(one) == len(other) and one[: max(0, len(one) - level)] == other[: max(0, len(one) - level)]
+            assert (first == second) == alike
+    assert hierarchy.labels[-1] == ("*",)
+    assert hierarchy.leaves[-1].tolist() == [len(values)]
 
 
-@pytest.mark.parametrize(
-    ("value", "label"),
-    [
-        ("0", "[0, 5)"),
-        ("4.999", "[0, 5)"),
-        ("5", "[5, 10)"),
-        ("-0.001", "[-5, 0)"),
-        ("-5", "[-5, 0)"),
-        ("-5.5", "[-10, -5)"),
-        ("1e2", "[100, 105)"),
-        ("+7", "[5, 10)"),
-    ],
-)
-def test_intervals_are_half_open_also_below_zero(value: str, label: str) -> None:
-    assert Widths((5,)).path(value) == (value, label, "*")
+def test_a_value_too_long_to_mask_is_outside() -> None:
+    assert bind(AutoMask(), ["a", "b" * (LONGEST + 1)]) == (None, [1])
 
 
-@pytest.mark.parametrize("value", ["", "abc", "NaN", "sNaN", "Infinity", "-inf", "1 2", "12,5", "0x10", "*"])
-def test_widths_do_not_know_what_is_no_number(value: str) -> None:
-    assert Widths((5,)).path(value) is None
+def test_tables_whose_values_differ_in_length_are_linked_at_the_same_levels() -> None:
+    sample = Classes.of(["c"], [("10115",), ("907",)], rules={"c": AutoMask()})
+    everybody = Classes.of(["c"], [("10115",), ("10117",), ("907",), ("SW1A 1AA",)], rules={"c": AutoMask()})
+    assert [sample.at([level]).link(everybody).tolist() for level in (0, 1, 4, 5)] == [[1, 1], [2, 1], [2, 1], [4]]
 
 
-@pytest.mark.parametrize("value", ["1e5000", "-1e5000"])
-def test_a_number_of_absurd_size_is_outside_the_hierarchy(value: str) -> None:
-    assert Widths((5,)).path(value) is None
+# prefixes
 
 
-@pytest.mark.parametrize(
-    ("value", "label"),
-    [
-        ("4." + "9" * 40, "[0, 5)"),
-        ("123456789012345678901234567890123", "[123456789012345678901234567890120, 123456789012345678901234567890125)"),
-    ],
-)
-def test_numbers_of_many_digits_lie_in_their_intervals(value: str, label: str) -> None:
-    assert Widths((5,)).path(value) == (value, label, "*")
+@some
+@given(st.text(max_size=9), st.sets(st.integers(1, 9), min_size=1, max_size=4))
+def test_a_prefix_gets_shorter_and_never_longer_than_the_value(value: str, lengths: set[int]) -> None:
+    chosen = tuple(sorted(lengths, reverse=True))
+    assert Prefix(chosen).path(value) == (value, *(value[:length] for length in chosen), "*")
 
 
-@pytest.mark.parametrize("widths", [(2, 3), (4, 2), (5, 5), (2, 4, 6), (10, 5)])
-def test_widths_that_do_not_nest_are_refused(widths: tuple[int, ...]) -> None:
-    with pytest.raises(HierarchyError, match="do not nest"):
-        Widths(widths)
-
-
-@pytest.mark.parametrize("widths", [(), (0,), (-5,), (0, 5)])
-def test_widths_that_are_no_widths_are_refused(widths: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("lengths", [(), (0,), (3, 0), (-1,)])
+def test_prefixes_of_no_characters_are_refused(lengths: tuple[int, ...]) -> None:
     with pytest.raises(HierarchyError, match="from 1 up"):
-        Widths(widths)
+        Prefix(lengths)
+
+
+@pytest.mark.parametrize("lengths", [(1, 3), (3, 3)])
+def test_prefixes_that_do_not_get_shorter_are_refused(lengths: tuple[int, ...]) -> None:
+    with pytest.raises(HierarchyError, match="does not get shorter"):
+        Prefix(lengths)
 
 
 # dates

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from discreet.errors import HierarchyError, PolicyError
-from discreet.kernel import AnyValue, Dates, Mask, Tree, Widths
+from discreet.kernel import AnyValue, AutoMask, Cuts, Dates, Mask, Prefix, Rule, TopBottomCode, Tree, Widths
 from discreet.policy import Policy
 
+SOME_JOBS = Tree((("Farmer", "Agriculture", "*"), ("Baker", "Trade", "*")), name="the map")
 WHOLE = """\
 [data]
 delimiter = ";"
@@ -77,6 +78,47 @@ def test_every_setting_is_read(folder: Path) -> None:
     assert rules == [Mask(5), Widths((2, 4)), AnyValue("Person"), Dates(("month", "year"), "%d.%m.%Y")]
     assert isinstance(policy.rule("diagnosis"), Tree)
     assert policy.rule("name").height == 1
+
+
+@pytest.mark.parametrize(
+    ("written", "rule"),
+    [
+        ('{ mask = "auto" }', AutoMask()),
+        ("{ prefix = [3, 1] }", Prefix((3, 1))),
+        ("{ cuts = [0, 18.5, 65] }", Cuts((0, 18.5, 65))),
+        ("{ top = 90, bottom = 15, widths = [5, 10] }", TopBottomCode(90, 15, (5, 10))),
+        ("{ bottom = 15, widths = [5] }", TopBottomCode(bottom=15, widths=(5,))),
+        ("{ widths = [5], top = 90.5 }", TopBottomCode(90.5, widths=(5,))),
+        ("{ top = 90 }", TopBottomCode(90)),
+        ('{ map = { "Farmer" = ["Agriculture", "*"], Baker = ["Trade", "*"] } }', SOME_JOBS),
+    ],
+)
+def test_every_kind_of_hierarchy_is_read(written: str, rule: Rule) -> None:
+    policy = Policy.parse(f'[columns.a]\nrole = "quasi"\nhierarchy = {written}\n')
+    assert policy.rule("a") == rule
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ('{ mask = "automatic" }', "It must be one of: auto"),
+        ("{ prefix = [1, 3] }", "does not get shorter"),
+        ("{ prefix = [] }", "hierarchy.prefix"),
+        ("{ cuts = [5, 4] }", "do not grow"),
+        ("{ cuts = [nan] }", "at least one number"),
+        ('{ cuts = ["a"] }', "hierarchy.cuts"),
+        ("{ top = 15, bottom = 90 }", "not below top"),
+        ("{ top = 90, widths = [5, 7] }", "do not nest"),
+        ("{ top = 90, width = [5] }", "Did you mean 'widths'"),
+        ('{ map = { a = ["x", "*"], b = ["x"] } }', "row 2 of the map has 2 entries"),
+        ('{ map = { a = ["x", "1"], b = ["x", "2"] } }', "belongs to two values"),
+        ("{ map = {} }", "hierarchy.map"),
+    ],
+)
+def test_what_is_wrong_with_a_hierarchy_is_said_with_its_line(folder: Path, written: str, said: str) -> None:
+    error = problem(folder, f'[columns.a]\nrole = "quasi"\nhierarchy = {written}\n')
+    assert said in str(error)
+    assert error.line == 3
 
 
 def test_sensitivity_and_limits_of_misuse_are_read(folder: Path) -> None:

@@ -12,7 +12,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import IntegrityError, StoreTooNew, UsageError
-from discreet.kernel import AnyValue, Classes, Dates, Flat, Mask, Rule, Tree, Widths
+from discreet.kernel import (
+    AnyValue,
+    AutoMask,
+    Classes,
+    Cuts,
+    Dates,
+    Flat,
+    Mask,
+    Prefix,
+    Rule,
+    TopBottomCode,
+    Tree,
+    Widths,
+)
 from discreet.releases import manifest as sealed_form
 from discreet.releases.manifest import Manifest, fingerprint, read_rule, write_rule
 from discreet.releases.marks.codebook import Codebook
@@ -24,6 +37,12 @@ RULES = [
     Flat(),
     Mask(5),
     Widths((2, 4)),
+    Widths((2, 4), decimal=","),
+    AutoMask(7),
+    Prefix((3, 1)),
+    Cuts((0, 18.5)),
+    TopBottomCode(90, 15.5, (5, 10)),
+    TopBottomCode(top=90, decimal=","),
     AnyValue("Person"),
     Dates(("month", "year")),
     Dates(("year",), "%d.%m.%Y"),

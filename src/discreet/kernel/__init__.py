@@ -6,23 +6,28 @@ Pure: numpy and nothing else. Rows never come here, only the distinct tuples wit
 from discreet.kernel.amounts import Amount, exact, parts_down, parts_up, written
 from discreet.kernel.classes import Classes, Column, Countable, Recoding, Spread, count
 from discreet.kernel.hierarchy import Coded, Hierarchy, Histogram
-from discreet.kernel.rules import AnyValue, Dates, Flat, Mask, Rule, Tree, Widths
+from discreet.kernel.number_rules import Cuts, TopBottomCode, Widths
+from discreet.kernel.rules import AnyValue, AutoMask, Dates, Flat, Mask, Prefix, Rule, Tree
 
 __all__ = [
     "Amount",
     "AnyValue",
+    "AutoMask",
     "Classes",
     "Coded",
     "Column",
     "Countable",
+    "Cuts",
     "Dates",
     "Flat",
     "Hierarchy",
     "Histogram",
     "Mask",
+    "Prefix",
     "Recoding",
     "Rule",
     "Spread",
+    "TopBottomCode",
     "Tree",
     "Widths",
     "count",

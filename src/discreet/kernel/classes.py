@@ -81,6 +81,16 @@ class Column:
         """The values at this level, by code."""
         return self.hierarchy.labels[self.level]
 
+    def like(self, other: Column) -> int:
+        """The level that other people's column is at.
+
+        Levels count from the values up. One value for all is the last level here, too: of a hierarchy whose height
+        depends on its values, other people may need more levels.
+        """
+        last = self.hierarchy.height - 1
+        rooted = other.hierarchy.rooted and other.level == other.hierarchy.height - 1
+        return last if rooted and other.labels == self.hierarchy.labels[-1] else other.level
+
 
 @dataclass(frozen=True, eq=False)
 class Classes:
@@ -190,6 +200,11 @@ class Classes:
         columns, codes = tuple(self.columns[i] for i in places), tuple(self.codes[i] for i in places)
         return replace(self, columns=columns, codes=codes).regrouped()
 
+    def beside(self, others: Classes) -> Classes:
+        """These people by the columns of others, at the same levels."""
+        mine = self.project(others.names)
+        return mine.at([column.like(theirs) for column, theirs in zip(mine.columns, others.columns, strict=True)])
+
     def keep(self, kept: NDArray[np.bool_]) -> Classes:
         """Only the classes marked true."""
         spreads = {name: spread.only(kept) for name, spread in self.spreads.items()}
@@ -218,7 +233,7 @@ class Classes:
 
     def link(self, other: Classes) -> Ints:
         """Link counts of a sample in a population: people of `other` per class."""
-        theirs = other.project(self.names).at(self.levels)
+        theirs = other.beside(self)
         codes = [
             _codes(their, mine.labels)[codes]
             for mine, their, codes in zip(self.columns, theirs.columns, self.codes, strict=True)

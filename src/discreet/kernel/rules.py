@@ -7,12 +7,10 @@ value for all at a level.
 from __future__ import annotations
 
 import datetime
-import math
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import ClassVar, Protocol
@@ -22,7 +20,8 @@ from discreet.kernel.arrays import Label
 from discreet.kernel.hierarchy import Hierarchy
 
 TOP = "*"
-MOST_DIGITS = 40
+LONGEST = 64
+"""Characters of a value that can be masked."""
 DAY = re.compile(r"(\d{4}-\d{2}-\d{2})([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?([+-]\d{2}:?\d{2}|Z)?)?")
 Path = tuple[Label, ...]
 
@@ -52,6 +51,7 @@ class Rule(Protocol):
 
 def bind(rule: Rule, values: Sequence[Label]) -> tuple[Hierarchy | None, list[int]]:
     """Hierarchy over these values, or the positions of those outside the rule."""
+    rule = fitted(rule, values)
     paths = [rule.missing if value is None else rule.path(value) for value in values]
     strangers = [place for place, path in enumerate(paths) if path is None]
     if strangers:
@@ -60,6 +60,11 @@ def bind(rule: Rule, values: Sequence[Label]) -> tuple[Hierarchy | None, list[in
     missing = [rule.missing] if None in values else []
     every = known if rule.leaves is None else [*rule.leaves, *missing]
     return Hierarchy.of(known, every=every, height=rule.height), []
+
+
+def fitted(rule: Rule, values: Sequence[Label]) -> Rule:
+    """The rule with as many levels as these values need, where that depends on them."""
+    return rule.fitted(values) if isinstance(rule, AutoMask) else rule
 
 
 @dataclass(frozen=True)
@@ -109,43 +114,78 @@ class Mask:
 
 
 @dataclass(frozen=True)
-class Widths:
-    """Aligned half-open intervals of growing width, then one value for all.
+class AutoMask:
+    """Hide one more character per level, whatever the length of a value, then one value for all.
 
-    >>> Widths((2, 4)).path("1965")
-    ('1965', '[1964, 1966)', '[1964, 1968)', '*')
+    A masked value keeps its length, so that values of different lengths never become one before the last level. Bound to
+    data, the number of levels is that of their longest value.
+
+    >>> AutoMask(4).path("90"), AutoMask(4).path("SW1A")
+    (('90', '9*', '**', '**', '*'), ('SW1A', 'SW1*', 'SW**', 'S***', '*'))
     """
 
-    widths: tuple[int, ...]
+    longest: int = LONGEST
     leaves = None
-    expects = "numbers"
+
+    @property
+    def height(self) -> int:
+        return self.longest + 1
+
+    @property
+    def missing(self) -> Path:
+        return (*[None] * self.longest, TOP)
+
+    @property
+    def expects(self) -> str:
+        return f"values of at most {LONGEST} characters"
+
+    def path(self, value: str) -> Path | None:
+        if len(value) > self.longest:
+            return None
+        hidden = [min(level, len(value)) for level in range(self.longest)]
+        return (*(value[: len(value) - stars] + "*" * stars for stars in hidden), TOP)
+
+    def fitted(self, values: Sequence[Label]) -> AutoMask:
+        """The same with no more levels than these values need."""
+        longest = max((len(value) for value in values if value is not None), default=1)
+        return replace(self, longest=min(max(longest, 1), self.longest))
+
+
+@dataclass(frozen=True)
+class Prefix:
+    """The first characters of a code, fewer and fewer, then one value for all.
+
+    A value that is shorter stays whole.
+
+    >>> Prefix((3, 1)).path("E11.9"), Prefix((3, 1)).path("E1")
+    (('E11.9', 'E11', 'E', '*'), ('E1', 'E1', 'E', '*'))
+    """
+
+    lengths: tuple[int, ...]
+    leaves = None
+    expects = "any value"
 
     def __post_init__(self) -> None:
-        if not self.widths or min(self.widths) < 1:
-            raise HierarchyError("widths must be whole numbers from 1 up.", remedy="For example: widths = [2, 4, 8]")
-        if any(wide % narrow or wide == narrow for narrow, wide in pairwise(self.widths)):
+        if not self.lengths or min(self.lengths) < 1:
             raise HierarchyError(
-                f"widths {list(self.widths)} do not nest.",
-                remedy="Each width must be a multiple of the one before, for example [5, 10, 20].",
+                "prefix must be numbers of characters from 1 up.", remedy="For example: prefix = [3, 1]"
+            )
+        if any(short >= long for long, short in pairwise(self.lengths)):
+            raise HierarchyError(
+                f"prefix {list(self.lengths)} does not get shorter.",
+                remedy="Write the longest first, for example [3, 1]: E11.9, E11, E, *.",
             )
 
     @property
     def height(self) -> int:
-        return len(self.widths) + 2
+        return len(self.lengths) + 2
 
     @property
     def missing(self) -> Path:
         return (*[None] * (self.height - 1), TOP)
 
-    def path(self, value: str) -> Path | None:
-        try:
-            number = Decimal(value)
-        except InvalidOperation:
-            return None
-        if not number.is_finite() or number.adjusted() > MOST_DIGITS:
-            return None
-        starts = [math.floor(number) // width * width for width in self.widths]
-        return (value, *(f"[{start}, {start + width})" for start, width in zip(starts, self.widths, strict=True)), TOP)
+    def path(self, value: str) -> Path:
+        return (value, *(value[:length] for length in self.lengths), TOP)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any, Union, get_args, get_origin
 from pydantic import ValidationError
 
 from discreet.errors import PolicyError
-from discreet.policy.schema import RULE_KEYS, PolicyFile
+from discreet.policy.schema import RULE_KEYS, RULE_TAGS, PolicyFile
 
 
 def syntax_error(error: tomllib.TOMLDecodeError, file: str) -> PolicyError:
@@ -40,7 +40,7 @@ def shape_error(
     # A misspelt key is reported before the key that it leaves missing.
     first = min(error.errors(include_url=False), key=lambda found: found["type"] != "extra_forbidden")
     key, kind, message = [str(part) for part in first["loc"]], first["type"], first["msg"]
-    if len(key) > 3 and key[2] == "hierarchy" and key[3] in (*RULE_KEYS, "file"):
+    if len(key) > 3 and key[2] == "hierarchy" and key[3] in RULE_TAGS:
         del key[3]  # the tag that pydantic adds for the kind of a hierarchy
     name, given = ".".join(key), first.get("input")
     if kind == "extra_forbidden":
@@ -52,7 +52,10 @@ def shape_error(
         problem, remedy = f"'{name}' is missing.", f"Add it; {described}"
     elif kind.startswith("union_tag"):
         problem = f"'{name}' is no hierarchy."
-        remedy = 'Use { mask = 5 }, { widths = [5, 10] }, { any = "*" }, { dates = ["year"] } or "file.csv".'
+        remedy = (
+            'Use { mask = 5 }, { mask = "auto" }, { prefix = [3, 1] }, { widths = [5, 10] }, { top = 90, widths = [5] }, '
+            '{ cuts = [18, 65] }, { dates = ["year"] }, { map = { "a" = ["b", "*"] } }, { any = "*" } or "file.csv".'
+        )
     elif kind == "literal_error" and isinstance(given, str):
         choices = re.findall(r"'([^']+)'", message)
         close = difflib.get_close_matches(given, choices, n=1)

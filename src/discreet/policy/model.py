@@ -15,11 +15,24 @@ from typing import Any, Literal, get_args
 from pydantic import ValidationError
 
 from discreet.errors import HierarchyError, PolicyError
-from discreet.kernel import AnyValue, Dates, Flat, Mask, Rule, Tree, Widths
+from discreet.kernel import AnyValue, AutoMask, Cuts, Dates, Flat, Mask, Prefix, Rule, TopBottomCode, Tree, Widths
 from discreet.kernel.serialise import card
 from discreet.policy.diagnostics import line_of, shape_error, syntax_error
 from discreet.policy.gateway_section import GatewayPolicy, gateway_policy
-from discreet.policy.schema import AnyRule, DatesRule, HierarchyRule, MaskRule, PolicyFile, Role, WidthsRule
+from discreet.policy.schema import (
+    AnyRule,
+    AutoMaskRule,
+    CutsRule,
+    DatesRule,
+    HierarchyRule,
+    MapRule,
+    MaskRule,
+    PolicyFile,
+    PrefixRule,
+    Role,
+    TopBottomRule,
+    WidthsRule,
+)
 from discreet.wording import fine_percent
 
 
@@ -241,6 +254,16 @@ def _rule(hierarchy: HierarchyRule, folder: Path) -> Rule:
     match hierarchy:
         case MaskRule(mask=length):
             return Mask(length)
+        case AutoMaskRule():
+            return AutoMask()
+        case PrefixRule(prefix=lengths):
+            return Prefix(tuple(lengths))
+        case CutsRule(cuts=cuts):
+            return Cuts(tuple(cuts))
+        case TopBottomRule(top=top, bottom=bottom, widths=widths):
+            return TopBottomCode(top, bottom, tuple(widths or ()))
+        case MapRule(map=rows):
+            return Tree(tuple((value, *levels) for value, levels in rows.items()), name="the map")
         case WidthsRule(widths=widths):
             return Widths(tuple(widths))
         case AnyRule(any=label):

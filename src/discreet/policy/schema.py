@@ -23,6 +23,40 @@ class MaskRule(_Section):
     mask: int = Field(ge=1, le=64, description="Number of characters of the values; one more is hidden per level.")
 
 
+class AutoMaskRule(_Section):
+    """Hide one more character from the right per level, values of every length by themselves."""
+
+    mask: Literal["auto"] = Field(description="As many levels as the longest value has characters.")
+
+
+class PrefixRule(_Section):
+    """The first characters, fewer and fewer, then one value for all."""
+
+    prefix: list[int] = Field(min_length=1, description="Numbers of characters, the longest first.")
+
+
+class CutsRule(_Section):
+    """Intervals between cut points, open below and above, then one value for all."""
+
+    cuts: list[int | float] = Field(min_length=1, description="Where one interval ends and the next begins.")
+
+
+class TopBottomRule(_Section):
+    """Top and bottom codes, intervals of growing width between them, then one value for all."""
+
+    top: int | float | None = Field(default=None, description="Numbers from here up become one value.")
+    bottom: int | float | None = Field(default=None, description="Numbers below become one value.")
+    widths: list[int] | None = Field(
+        default=None, min_length=1, description="Widths of the intervals between; numbers stay as they are when absent."
+    )
+
+
+class MapRule(_Section):
+    """Every value with what it becomes, from fine to coarse."""
+
+    map: dict[str, list[str]] = Field(min_length=1, description="Per value, its value at level 1, 2, ...")
+
+
 class WidthsRule(_Section):
     """Aligned intervals of growing width, then one value for all."""
 
@@ -46,22 +80,32 @@ class DatesRule(_Section):
     )
 
 
-RULE_KEYS = ("mask", "widths", "any", "dates")
+RULE_KEYS = ("mask", "prefix", "top", "bottom", "widths", "cuts", "any", "dates", "map")
+RULE_TAGS = ("file", "auto", *RULE_KEYS)
 
 
 def _rule_kind(value: Any) -> str | None:
     if isinstance(value, str):
         return "file"
     keys = value if isinstance(value, dict) else {}
-    return next((key for key in RULE_KEYS if key in keys), None)
+    if isinstance(keys.get("mask"), str):
+        return "auto"
+    # The first of these decides: widths may come with a top or a bottom.
+    kind = next((key for key in RULE_KEYS if key in keys), None)
+    return "top" if kind == "bottom" else kind
 
 
 HierarchyRule = Annotated[
     Annotated[str, Tag("file")]
     | Annotated[MaskRule, Tag("mask")]
+    | Annotated[AutoMaskRule, Tag("auto")]
+    | Annotated[PrefixRule, Tag("prefix")]
+    | Annotated[TopBottomRule, Tag("top")]
     | Annotated[WidthsRule, Tag("widths")]
+    | Annotated[CutsRule, Tag("cuts")]
     | Annotated[AnyRule, Tag("any")]
-    | Annotated[DatesRule, Tag("dates")],
+    | Annotated[DatesRule, Tag("dates")]
+    | Annotated[MapRule, Tag("map")],
     Discriminator(_rule_kind),
 ]
 

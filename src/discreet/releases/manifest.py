@@ -15,7 +15,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import IntegrityError, MissingExtra, StoreTooNew, UsageError
-from discreet.kernel import AnyValue, Classes, Column, Dates, Flat, Hierarchy, Mask, Rule, Tree, Widths
+from discreet.kernel import (
+    AnyValue,
+    AutoMask,
+    Classes,
+    Column,
+    Cuts,
+    Dates,
+    Flat,
+    Hierarchy,
+    Mask,
+    Prefix,
+    Rule,
+    TopBottomCode,
+    Tree,
+    Widths,
+)
 from discreet.kernel.arrays import Flags, Ints, Label
 from discreet.kernel.serialise import json_of, plain
 from discreet.releases.marks.codebook import Codebook, Law, Marks, canonical, derive
@@ -333,7 +348,11 @@ def _bytes(text: str) -> bytes:
 
 RULES: Mapping[type[Any], Mapping[str, str]] = {
     Mask: {"mask": "length"},
+    AutoMask: {"auto_mask": "longest"},
+    Prefix: {"prefix": "lengths"},
+    TopBottomCode: {"top": "top", "bottom": "bottom", "widths": "widths"},
     Widths: {"widths": "widths"},
+    Cuts: {"cuts": "cuts"},
     AnyValue: {"any": "label"},
     Dates: {"dates": "units", "format": "format"},
     Tree: {"tree": "rows", "name": "name"},
@@ -354,14 +373,17 @@ def write_rule(rule: Rule) -> dict[str, Any]:
             f"A {type(rule).__name__} cannot be written into a manifest.",
             remedy="Use the hierarchies that a policy file knows.",
         )
-    return {key: plain(getattr(rule, attribute)) for key, attribute in RULES[type(rule)].items()}
+    written = {key: plain(getattr(rule, attribute)) for key, attribute in RULES[type(rule)].items()}
+    decimal = getattr(rule, "decimal", ".")
+    return written if decimal == "." else {**written, "decimal": decimal}
 
 
 def read_rule(written: Mapping[str, Any]) -> Rule:
     """The rule that was written."""
     for kind, keys in RULES.items():
         if keys.keys() <= written.keys():
-            rule: Rule = kind(**{attribute: _tuples(written[key]) for key, attribute in keys.items()})
+            decimal = {"decimal": written["decimal"]} if "decimal" in written else {}
+            rule: Rule = kind(**{attribute: _tuples(written[key]) for key, attribute in keys.items()}, **decimal)
             return rule
     return Flat()
 

@@ -184,13 +184,12 @@ def population_at(population: Classes, data: Classes) -> Classes:
             remedy="Give a population with every quasi-identifier of the policy.",
         )
     theirs = {column.name: column for column in population.columns}
-    for name, level in data.levels.items():
+    for column in data.columns:
+        name, level = column.name, theirs[column.name].like(column)
         if not theirs[name].level <= level < theirs[name].hierarchy.height:
             raise PopulationError(
                 f"Column '{name}' is needed at level {level}, and the population has levels {theirs[name].level} to "
                 f"{theirs[name].hierarchy.height - 1}.",
                 remedy="Read both by one policy: discreet.read(population, policy=policy.for_population()).",
             )
-    if population.names == data.names:
-        return population.at(data.levels)
-    return population.project(data.names).at(data.levels)
+    return population.beside(data)

@@ -195,7 +195,7 @@ def presence(sample: Classes, population: Classes) -> Presence:
     """How sure an adversary can be that somebody is in the data."""
     linked, uncovered = linked_sizes(sample, population)
     shares = sample.sizes / linked
-    coarse = population.project(sample.names).at(sample.levels)
+    coarse = population.beside(sample)
     met = int((sample.link(population) > 0).sum())
     lowest = float(shares.min()) if met == len(coarse) else 0.0
     return Presence(lowest, float(shares.max()), int(linked.min()), uncovered)

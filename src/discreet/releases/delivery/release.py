@@ -14,6 +14,7 @@ from discreet.errors import Refused, UsageError
 from discreet.kernel import Classes, Countable
 from discreet.kernel.classes import Levels
 from discreet.kernel.hierarchy import text
+from discreet.kernel.rules import fitted
 from discreet.kernel.serialise import card
 from discreet.policy import Policy
 from discreet.releases.delivery.copies import Copying, Delivered, Format, Watch, recoded
@@ -275,7 +276,9 @@ def _draft(
         revision=0,
         settings=settings,
         policy=policy.digest,
-        rules={column: policy.rule(column) for column in linked.data.names},
+        rules={
+            column.name: fitted(policy.rule(column.name), column.hierarchy.labels[0]) for column in linked.data.columns
+        },
         fingerprint=fingerprint(node.classes),
         released=linked.released,
         links=linked.links,

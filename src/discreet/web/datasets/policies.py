@@ -24,8 +24,8 @@ LARGEST_HIERARCHY = 4 * 1024 * 1024
 PRESETS: dict[str, Sequence[Any]] = {
     "number": ({"widths": [5, 10, 20, 40]}, {"widths": [2, 4, 8, 16]}, {"widths": [10, 100, 1000]}),
     "date": ({"dates": ["month", "year", "decade"]}, {"dates": ["year", "decade"]}),
-    "code": ({"mask": 5}, {"mask": 4}, {"mask": 3}),
-    "text": ({"mask": 5},),
+    "code": ({"mask": "auto"}, {"mask": 5}, {"mask": 4}, {"mask": 3}, {"prefix": [3, 1]}),
+    "text": ({"mask": "auto"}, {"mask": 5}),
     "boolean": (),
     "empty": (),
 }
@@ -114,8 +114,21 @@ def words_of(rule: Any) -> str:
     match rule:
         case None:
             return "not at all"
+        case {"mask": "auto"}:
+            return "hide characters, as many steps as there are"
         case {"mask": steps}:
             return f"hide characters, {steps} steps"
+        case {"prefix": lengths}:
+            return "the first " + ", ".join(map(str, lengths)) + " characters"
+        case {"cuts": cuts}:
+            return "intervals cut at " + ", ".join(map(str, cuts))
+        case {"top": _} | {"bottom": _}:
+            ends = [f"{end} {rule[end]}" for end in ("bottom", "top") if end in rule]
+            return ", ".join(
+                [*ends, *([f"intervals of {', '.join(map(str, rule['widths']))}"] if "widths" in rule else [])]
+            )
+        case {"map": listed}:
+            return f"a list of {len(listed):,} values"
         case {"widths": widths}:
             return "intervals of " + ", ".join(f"{width:,}" for width in widths)
         case {"dates": units}:
