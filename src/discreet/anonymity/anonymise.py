@@ -16,6 +16,7 @@ from discreet.errors import HierarchyError, UsageError
 from discreet.kernel import Classes, Countable, Recoding
 from discreet.kernel.serialise import json_of
 from discreet.risk.assessment import Governed
+from discreet.risk.input_tables import PolicyLike, opened
 
 RECODINGS = ("local", "mondrian", "mondrian-relaxed")
 """Searches that look for a level per class rather than per column."""
@@ -31,7 +32,7 @@ class Personal(Protocol):
 
 
 def anonymise(
-    table: Countable | Classes,
+    table: Any,
     k: int | None = None,
     suppression: float = 0.0,
     loss: str = "loss",
@@ -45,6 +46,7 @@ def anonymise(
     average_risk: float | None = None,
     attack: Attack | None = None,
     population: Countable | Classes | None = None,
+    policy: PolicyLike | None = None,
     search: str = "optimal",
     engine: str = "auto",
     time_limit: float | None = None,
@@ -52,6 +54,9 @@ def anonymise(
     watch: Watch | None = None,
 ) -> Anonymised:
     """The least lossy generalisation whose classes satisfy every requirement, suppressing at most a share of people.
+
+    The table is what `discreet.read` returned, or classes; with `policy` also a frame or the path of a file, which
+    is then read with that policy (a `Policy`, the path of its file, or a dictionary of its shape).
 
     With `attack` the limit `max_risk` is held against a planning adversary instead of one who guesses once.
 
@@ -61,6 +66,7 @@ def anonymise(
     >>> anonymise(people, k=2).levels
     {'sex': 0, 'age': 1}
     """
+    table = opened(table, policy)
     counted: tuple[object, ...] = (table, population)
     for people in counted:
         if isinstance(people, Personal):

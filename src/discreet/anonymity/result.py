@@ -6,12 +6,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from discreet.anonymity.lattice.search import SearchResult
 from discreet.anonymity.losses import column_loss
-from discreet.errors import UsageError
+from discreet.errors import MissingExtra, UsageError
 from discreet.kernel import Classes, Recoding
 from discreet.kernel.serialise import card, json_of
 from discreet.risk import Assessment, assess
@@ -74,6 +75,17 @@ class Exportable(Protocol):
 
     def export(self, recoding: Recoding, target: str | Path, *, overwrite: bool = False) -> int:
         """Apply a recoding where the rows live; the number of rows written."""
+
+    def arrow(self, recoding: Recoding) -> Any:
+        """The same rows as an Arrow table."""
+
+
+def _require(package: str, method: str) -> Any:
+    """A package of the extra `frames`, before any work is done for it."""
+    try:
+        return import_module(package)
+    except ImportError:
+        raise MissingExtra("frames", needed_for=f".{method}()") from None
 
 
 AS_IT_IS = "as it is"
@@ -143,11 +155,29 @@ class Anonymised:
 
     def write(self, target: str | Path, *, overwrite: bool = False) -> int:
         """Write the published table, verified class by class before it takes its place; the number of rows."""
+        return self._leaving().export(self.recoding, target, overwrite=overwrite)
+
+    def to_arrow(self) -> Any:
+        """The published table as an Arrow table, refused, verified and shuffled as `write` does."""
+        _require("pyarrow", "to_arrow")
+        return self._leaving().arrow(self.recoding)
+
+    def to_pandas(self) -> Any:
+        """The published table as a pandas frame: see `to_arrow`."""
+        _require("pandas", "to_pandas")
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> Any:
+        """The published table as a polars frame: see `to_arrow`."""
+        return _require("polars", "to_polars").from_arrow(self.to_arrow())
+
+    def _leaving(self) -> Exportable:
+        """The table whose rows are published, where there is one."""
         if not isinstance(self.table, Exportable):
             raise UsageError(
                 "Only a table can be written, not classes.", remedy="Anonymise what discreet.read returned."
             )
-        return self.table.export(self.recoding, target, overwrite=overwrite)
+        return self.table
 
     def utility(self) -> dict[str, float]:
         """Per column, the share of its information that is kept: 1 untouched, 0 gone."""

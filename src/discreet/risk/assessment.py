@@ -12,6 +12,7 @@ from discreet.kernel import Classes, Countable
 from discreet.kernel.serialise import card, json_of
 from discreet.policy import Limits, Policy
 from discreet.risk.inference import Inference, infer
+from discreet.risk.input_tables import PolicyLike, opened
 from discreet.risk.population import PopulationUniqueness, estimate
 from discreet.risk.reidentification import (
     Band,
@@ -144,7 +145,7 @@ class Assessment:
 
 
 def assess(
-    table: Countable | Classes,
+    table: Any,
     population: Countable | Classes | SupportsIndex | None = None,
     threshold: float | None = None,
     *,
@@ -152,8 +153,11 @@ def assess(
     attack: Adversary | None = None,
     external: Countable | Classes | None = None,
     loss: float | str = 1.0,
+    policy: PolicyLike | None = None,
 ) -> Assessment:
     """Measure what publishing a table would risk.
+
+    The table is what `discreet.read` returned, or classes; with `policy` also a frame or the path of a file.
 
     `population` is the table of people an adversary may know of, or just how many there are. `threshold` is the risk
     above which a person counts as at risk: the policy's, or 0.2. What is not given is taken from the policy.
@@ -162,12 +166,7 @@ def assess(
     buy: the population's table unless given, or else the people of the data themselves. `loss` is what a
     re-identification costs the publisher, or the name of a column that says so for each person.
     """
-    # A frame that was not read, or parameters that are no adversary yet.
-    if not isinstance(table, Classes) and not callable(getattr(table, "classes", None)):
-        raise UsageError(
-            f"People are counted in a table or classes, not in a {type(table).__name__}.",
-            remedy="Read it first: discreet.read(source, policy=policy).",
-        )
+    table = opened(table, policy)
     if attack is not None and not callable(getattr(attack, "on", None)):
         raise UsageError(
             f"The adversary is an Attack, not a {type(attack).__name__}.", remedy="Use discreet.Attack.from_dict(...)."

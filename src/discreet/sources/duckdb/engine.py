@@ -51,7 +51,7 @@ from discreet.sources.engine import (
     refuse_wide,
 )
 from discreet.sources.export.copies import LocalOutput
-from discreet.sources.export.targets import FileTarget
+from discreet.sources.export.targets import FileTarget, FrameTarget
 
 PART = "part"
 WIDE = 64
@@ -72,6 +72,8 @@ def open_engine(source: Any, policy: Policy, *, table: str | None = None, query:
     refuse_selection(table, query)
     if isinstance(source, FileTarget):
         source = source.path
+    elif isinstance(source, FrameTarget):
+        source = source.frame
     if isinstance(source, (str, Path)):
         path = Path(source)
         if path.is_dir() or path.name.lower().endswith((".parquet", ".pq")):

@@ -7,6 +7,7 @@ its own that only the holder of its secret could repeat.
 from __future__ import annotations
 
 import hashlib
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -87,6 +88,15 @@ class LocalOutput:
             return staged_table(target, count=policy.count, overwrite=overwrite)
         format_of(target)
         return staged_file(Path(target), delimiter=policy.delimiter or ",", overwrite=overwrite)
+
+    def arrow(self: Engine, recoding: Recoding, *, drop: Sequence[str]) -> Any:
+        """By way of a private Parquet file, which holds no value that is not published."""
+        from pyarrow.parquet import read_table
+
+        with tempfile.TemporaryDirectory(prefix="discreet-") as folder:
+            target = FileTarget(str(Path(folder) / "published.parquet"))
+            self.export(recoding, target, drop=drop)
+            return read_table(target.path)
 
     def folders(self, out: str, *, delimiter: str) -> AbstractContextManager[CopyFolders]:
         """Folders of this machine."""

@@ -70,6 +70,19 @@ class TableTarget:
         return text
 
 
+@dataclass(frozen=True, eq=False)
+class FrameTarget:
+    """A frame of this process, on its way out."""
+
+    frame: Any = field(repr=False)
+    delimiter = None
+    blank_is_missing = False
+
+    def spell(self, text: str) -> str:
+        """A frame keeps text as it is."""
+        return text
+
+
 def format_of(name: str) -> Format:
     """How a place of this name is written."""
     for known in FORMATS:

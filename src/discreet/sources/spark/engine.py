@@ -107,6 +107,10 @@ class SparkEngine:
             self.frame, recoding, target, name=self.name, kinds=self._kinds, drop=drop, shuffled=shuffled
         )
 
+    def arrow(self, recoding: Recoding, *, drop: Sequence[str]) -> Any:
+        """The published rows, brought to the driver."""
+        return rows.brought(self.frame, recoding, drop=drop)
+
     def folders(self, out: str, *, delimiter: str) -> AbstractContextManager[CopyFolders]:
         """Folders on the cluster."""
         return nullcontext(rows.ClusterFolders(self.frame.sparkSession, out.rstrip("/"), delimiter))

@@ -123,6 +123,18 @@ def export(
         return write(in_random_order(published, secrets.token_bytes(32)) if shuffled else published, target)
 
 
+def brought(frame: Any, recoding: Recoding, *, drop: Sequence[str]) -> Any:
+    """The rows as the recoding publishes them, shuffled, as an Arrow table without notes beside its columns."""
+    outline = Outline.of(tuple(frame.columns), recoding, drop=drop)
+    with translated("export"):
+        published = recoded(frame, outline, Dialect(quote), str)
+        table = in_random_order(published, secrets.token_bytes(32)).toArrow()
+    # What Spark has noted beside a column stays behind, as in `write`.
+    for place, column in enumerate(table.schema):
+        table = table.set_column(place, column.remove_metadata(), table.column(place))
+    return table.replace_schema_metadata(None)
+
+
 def in_random_order(frame: Any, secret: bytes, *, position: str | None = None) -> Any:
     """The frame sorted by a keyed hash of where its rows are.
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from discreet.errors import IntegrityError, SourceNotFound, StoreUnreachable
 from discreet.kernel import Coded, Histogram, Recoding
@@ -208,6 +208,10 @@ class WatchedEngine:
     def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str], shuffled: bool = True) -> int:
         """Write the rows as the recoding publishes them."""
         return self.engine.export(recoding, target, drop=drop, shuffled=shuffled)
+
+    def arrow(self, recoding: Recoding, *, drop: Sequence[str]) -> Any:
+        """The published rows as an Arrow table."""
+        return self.engine.arrow(recoding, drop=drop)
 
     def folders(self, out: str, *, delimiter: str) -> AbstractContextManager[CopyFolders]:
         """Where the folders of copies are made."""
