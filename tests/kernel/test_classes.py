@@ -395,6 +395,15 @@ def test_strangers_are_counted_by_value_and_by_person_and_never_shown() -> None:
     assert caught.value.__context__ is None
 
 
+def test_all_columns_with_strangers_are_in_one_error() -> None:
+    rows = [("10115", "x"), ("1", "x"), ("2", "12"), ("3", "34")]
+    with pytest.raises(OutsideHierarchy) as caught:
+        Classes.of(["zip", "age"], rows, [1, 2, 3, 9], rules={"zip": Mask(5), "age": Widths((5,))})
+    zips, ages = str(caught.value).splitlines()
+    assert "'zip': 3 of 4 distinct values (in 14 records)" in zips
+    assert "'age': 1 of 3 distinct values (in 3 records)" in ages
+
+
 def test_a_missing_value_is_never_a_stranger() -> None:
     assert Classes.of(["zip"], [(None,)], rules={"zip": Mask(5)}).at([5]).records == 1
 

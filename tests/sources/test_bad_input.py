@@ -170,6 +170,24 @@ def test_values_outside_a_hierarchy_are_counted_not_shown(write: Any) -> None:
     assert "Column 'name': 1 of 2 distinct values (in 2 records)" in str(error)
 
 
+def test_values_outside_are_named_from_five_people_on_and_for_all_columns(write: Any) -> None:
+    rows = [*["x1;4711"] * 5, *[f"{CANARY};30"] * 4, *["y2;none"] * 6, f"abcd;{CANARY}"]
+    columns = {
+        "name": {"role": "quasi", "hierarchy": {"mask": 4}},
+        "age": {"role": "sensitive", "hierarchy": {"top": 90, "widths": [5]}},
+    }
+    table = discreet.read(
+        write("a.csv", "\n".join(["name;age", *rows])), policy=discreet.Policy.from_dict({"columns": columns})
+    )
+    with pytest.raises(OutsideHierarchy) as caught:
+        table.classes(sensitive=["age"])
+    name, age = str(caught.value).splitlines()
+    assert "'name': 3 of 4 distinct values (in 15 records)" in name
+    assert name.endswith(": 'y2' (6), 'x1' (5); 1 in 4 records, each held by fewer than five people.")
+    assert "'none' (6); 1 in 1 records" in age
+    assert CANARY not in str(caught.value)
+
+
 def test_a_missing_value_is_a_value_of_its_own(write: Any) -> None:
     table = discreet.read(write("a.csv", "name;age\n;39\n;39\nx;\n"), policy=POLICY)
     assert dict(zip(table.classes().tuples(), table.classes().sizes.tolist(), strict=True)) == {

@@ -15,10 +15,10 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ColumnError, OutsideHierarchy, UsageError
+from discreet.errors import ColumnError, UsageError
 from discreet.kernel.arrays import Ints, Label, group, pack, total
-from discreet.kernel.hierarchy import Coded, Hierarchy, Histogram, read_only, text
-from discreet.kernel.rules import Flat, Rule, bind
+from discreet.kernel.hierarchy import Hierarchy, Histogram, read_only, text
+from discreet.kernel.rules import FEW, Flat, OutsideValues, Rule, bind, outside_error
 from discreet.kernel.serialise import card
 
 
@@ -131,10 +131,10 @@ class Classes:
         """From what an engine counted, each column bound to its rule."""
         rules, histogram = rules or {}, histogram.occupied()
         ordered = {name: coded.ordered() for name, coded in histogram.columns.items()}
-        columns = tuple(
-            Column(name, _bound(name, coded, histogram.counts, rules.get(name, Flat())))
-            for name, coded in ordered.items()
-        )
+        hierarchies, outside = bound_columns(Histogram(ordered, histogram.counts), rules)
+        if outside:
+            raise outside_error(outside)
+        columns = tuple(Column(name, hierarchy) for name, hierarchy in hierarchies.items())
         codes = tuple(coded.codes for coded in ordered.values())
         return cls(columns, codes, histogram.counts).regrouped()
 
@@ -256,11 +256,13 @@ class Classes:
         """Classes with the spread of a sensitive column, from its joint histogram."""
         histogram = histogram.occupied()
         sensitive = histogram.columns[name].ordered()
-        hierarchy = _bound(name, sensitive, histogram.counts, rule or Flat())
+        hierarchies, outside = bound_columns(Histogram({name: sensitive}, histogram.counts), {name: rule or Flat()})
+        if outside:
+            raise outside_error(outside)
         columns = [(column, histogram.columns[column.name].ordered()) for column in self.columns]
         codes = [_codes(column, coded.values)[coded.codes] for column, coded in columns]
         owners = self._find(codes, len(histogram.counts))
-        loose = Spread(name, hierarchy, owners, sensitive.codes, histogram.counts)
+        loose = Spread(name, hierarchies[name], owners, sensitive.codes, histogram.counts)
         if (owners < 0).any() or not np.array_equal(total(owners, histogram.counts, len(self)), self.sizes):
             raise UsageError(
                 f"The counts by '{name}' are not of the people in these classes.",
@@ -312,17 +314,27 @@ class Classes:
         return np.where(found, order[places], -1) if len(mine) else np.full(rows, -1, dtype=np.int64)
 
 
-def _bound(name: str, coded: Coded, counts: Ints, rule: Rule) -> Hierarchy:
-    hierarchy, strangers = bind(rule, coded.values)
-    if hierarchy is None:
-        people = int(counts[np.isin(coded.codes, strangers)].sum())
-        raise OutsideHierarchy(
-            f"Column '{name}': {len(strangers)} of {len(coded.values)} distinct values (in {people} records) are outside "
-            f"the hierarchy of that column, which expects {rule.expects}.",
-            remedy="Correct those values in the data or add them to the hierarchy; nothing is generalised by guesswork. "
-            "A table that was anonymised already is measured by `discreet report`, as `published` beside its data.",
-        )
-    return hierarchy
+def bound_columns(
+    histogram: Histogram, rules: Mapping[str, Rule], *, named: bool = False
+) -> tuple[dict[str, Hierarchy], list[OutsideValues]]:
+    """The hierarchy of each column over its ordered values, and the values outside.
+
+    Values may be `named` only where the histogram counts a column by itself: elsewhere sums of its counts may be more
+    than the people who hold a value.
+    """
+    hierarchies, outside = {}, []
+    for name, coded in histogram.columns.items():
+        rule = rules.get(name, Flat())
+        hierarchy, strangers = bind(rule, coded.values)
+        if hierarchy is not None:
+            hierarchies[name] = hierarchy
+            continue
+        held = total(coded.codes, histogram.counts, len(coded.values))[strangers]
+        common = sorted(zip(held.tolist(), strangers, strict=True), key=lambda pair: (-pair[0], pair[1]))
+        shown = tuple((coded.values[code] or "", people) for people, code in common if people >= FEW) if named else ()
+        numbers = len(strangers), len(coded.values), int(held.sum())
+        outside.append(OutsideValues(name, *numbers, rule.expects, shown))
+    return hierarchies, outside
 
 
 def _codes(column: Column, labels: Iterable[Label]) -> Ints:

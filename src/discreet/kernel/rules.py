@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import ClassVar, Protocol
 
-from discreet.errors import HierarchyError
+from discreet.errors import HierarchyError, OutsideHierarchy
 from discreet.kernel.arrays import Label
 from discreet.kernel.hierarchy import Hierarchy
 
@@ -60,6 +60,52 @@ def bind(rule: Rule, values: Sequence[Label]) -> tuple[Hierarchy | None, list[in
     missing = [rule.missing] if None in values else []
     every = known if rule.leaves is None else [*rule.leaves, *missing]
     return Hierarchy.of(known, every=every, height=rule.height), []
+
+
+FEW = 5
+"""A value that fewer people hold is not named."""
+MOST_NAMED = 50
+"""Values of a column that an error names; beyond, their number says more."""
+
+
+@dataclass(frozen=True)
+class OutsideValues:
+    """Values of a column that its hierarchy does not know."""
+
+    column: str
+    values: int
+    distinct: int
+    """Distinct values of the column, of which these are a part."""
+    people: int
+    expects: str
+    named: tuple[tuple[str, int], ...] = ()
+    """Those that may be named, with the number of people who hold each; the commonest first."""
+
+    def words(self) -> str:
+        """How many there are, and which of them many people hold."""
+        head = (
+            f"Column '{self.column}': {self.values:,} of {self.distinct:,} distinct values (in {self.people:,} records) are "
+            f"outside the hierarchy of that column, which expects {self.expects}"
+        )
+        if not self.named:
+            return f"{head}."
+        listed = ", ".join(f"'{value}' ({people:,})" for value, people in self.named[:MOST_NAMED])
+        more = len(self.named) - MOST_NAMED
+        listed += f" and {more:,} more that five or more people hold" if more > 0 else ""
+        hidden = self.values - len(self.named)
+        people = self.people - sum(people for _, people in self.named)
+        rest = f"; {hidden:,} in {people:,} records, each held by fewer than five people" if hidden else ""
+        return f"{head}: {listed}{rest}."
+
+
+def outside_error(columns: Sequence[OutsideValues]) -> OutsideHierarchy:
+    """One error for all columns with values that their hierarchies do not know."""
+    return OutsideHierarchy(
+        "\n".join(column.words() for column in columns),
+        remedy="Correct those values in the data, add them to the hierarchy, or name them in [data] missing if they are codes "
+        "for a missing value; nothing is generalised by guesswork. "
+        "A table that was anonymised already is measured by `discreet report`, as `published` beside its data.",
+    )
 
 
 def fitted(rule: Rule, values: Sequence[Label]) -> Rule:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import EmptySource, PolicyError, UsageError
-from discreet.kernel import Classes, Coded, Histogram, Recoding
+from discreet.errors import EmptySource, OutsideHierarchy, PolicyError, UsageError
+from discreet.kernel import Classes, Coded, Hierarchy, Histogram, Recoding
+from discreet.kernel.classes import bound_columns
+from discreet.kernel.rules import OutsideValues, outside_error
 from discreet.kernel.serialise import card
 from discreet.policy import Policy
 from discreet.policy.draft import key_of
@@ -128,18 +130,40 @@ class Table:
         key = (names, tuple(sensitive))
         if key not in self._counted:
             self.require([*names, *sensitive, *self._weight])
-            classes = self._people(self.engine.count(names, weight=policy.count))
-            for name in sensitive:
-                histogram = self.engine.count([*names, name], weight=policy.count)
-                classes = classes.with_spread(histogram, name, rule=policy.rule(name))
-            self._counted[key] = classes
+            with suppress(OutsideHierarchy):
+                classes = self._people(self.engine.count(names, weight=policy.count))
+                for name in sensitive:
+                    histogram = self.engine.count([*names, name], weight=policy.count)
+                    classes = classes.with_spread(histogram, name, rule=policy.rule(name))
+                self._counted[key] = classes
+        if key not in self._counted:
+            self.hierarchies([*names, *sensitive])  # raises, for all columns at once
         return self._counted[key]
 
     def each(self, names: Sequence[str]) -> Iterator[Classes]:
         """People per value of each column alone; faster than `classes` per column."""
+        return (self._people(histogram) for histogram in self._alone(names))
+
+    def hierarchies(self, names: Sequence[str]) -> dict[str, Hierarchy]:
+        """The hierarchy of each column over its values; values outside stop with one error for all columns.
+
+        Values that at least five people hold are named there, the others counted.
+        """
+        rules = self.policy.rules if self.policy else {}
+        found: dict[str, Hierarchy] = {}
+        outside: list[OutsideValues] = []
+        for histogram in self._alone(names):
+            columns = {name: coded.ordered() for name, coded in histogram.occupied().columns.items()}
+            bound, strangers = bound_columns(Histogram(columns, histogram.occupied().counts), rules, named=True)
+            found |= bound
+            outside += strangers
+        if outside:
+            raise outside_error(outside)
+        return found
+
+    def _alone(self, names: Sequence[str]) -> Iterator[Histogram]:
         self.require([*names, *self._weight])
-        counted = self.engine.count_each(names, weight=self.policy.count if self.policy else None)
-        return (self._people(histogram) for histogram in counted)
+        return self.engine.count_each(names, weight=self.policy.count if self.policy else None)
 
     def require(self, names: Sequence[str]) -> None:
         """Stop with advice if a column is not there."""

@@ -153,18 +153,12 @@ def check(file: str, source: str | None) -> CommandResult:
     """Check a policy file, its hierarchies, and with --data that the data fit it."""
     checked = discreet.Policy.load(file)
     heights = {name: (role, checked.rule(name).height) for name, role in checked.roles.items()}
-    words = [
-        f"{file} is a valid policy.",
-        table(
-            ["column", "role", "levels"], [(name, role, str(h)) for name, (role, h) in heights.items()], numeric=(2,)
-        ),
-    ]
-    fits, notes = None, []
+    words, fits, notes = [f"{file} is a valid policy."], None, []
     if source:
         data = discreet.read(source, policy=checked)
         data.require(list(checked.roles))
-        for _ in data.each([*checked.quasi, *checked.sensitive]):
-            pass  # counting is the check: what does not fit is refused
+        for name, hierarchy in data.hierarchies([*checked.quasi, *checked.sensitive]).items():
+            heights[name] = (heights[name][0], hierarchy.height)
         data.refuse_several_rows_a_person()
         fits = {"records": data.records, "undeclared": list(data.undeclared)}
         words.append(f"{data.name} fits it: {data.records:,} people.")
@@ -173,6 +167,8 @@ def check(file: str, source: str | None) -> CommandResult:
                 f"Note: the policy gives no role to {', '.join(data.undeclared)}. Nothing is published before it does; "
                 'role = "drop" leaves a column out.'
             )
+    rows = [(name, role, str(height)) for name, (role, height) in heights.items()]
+    words.insert(1, table(["column", "role", "levels"], rows, numeric=(2,)))
     if not checked.quasi:
         notes.append('Note: no column has the role "quasi", so no risk can be measured.')
     columns = {name: {"role": role, "levels": height} for name, (role, height) in heights.items()}
