@@ -29,7 +29,8 @@ DiscreetError                      70  a bug, if it is ever raised as itself
     └── StoreTooNew                69  it was written by a newer version of Discreet
 
 A message says what was expected, what came, and what to do next. It never carries a value from a person's
-record: it counts, and it names columns, files and line numbers.
+record: it counts, and it names columns, files and line numbers. Only of values outside a hierarchy, those that at least
+five people hold are named.
 """
 
 from __future__ import annotations

@@ -129,3 +129,13 @@ def test_the_policy_says_it_too() -> None:
     assert Sensitivity.from_policy(policy).version == F.version
     with pytest.raises(UsageError, match=r"sensitivity\.COLUMN"):
         Sensitivity.from_policy(Policy())
+
+
+def test_bins_read_decimal_commas_where_the_policy_says_so() -> None:
+    tables = {"bins": [[1.5, 0.1], [3, 0.2]], "otherwise": 1.0, "contexts": {"night": {"bins": [[9, 0.3]]}}}
+    policy = Policy.from_dict({"data": {"decimal": ","}, "sensitivity": {"bill": tables}})
+    f = Sensitivity.from_policy(policy)
+    assert [f("bill", value) for value in ("1,5", "1,51", "2", 2.5, "1.234", "1,2,3")] == [0.1, 0.2, 0.2, 0.2, 1.0, 1.0]
+    assert f.within("night")("bill", "8,5") == 0.3
+    assert Sensitivity.from_dict(f.to_dict()) == f
+    assert Sensitivity.from_policy(Policy.from_dict({"sensitivity": {"bill": tables}}))("bill", "1,5") == 1.0

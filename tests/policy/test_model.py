@@ -121,6 +121,24 @@ def test_what_is_wrong_with_a_hierarchy_is_said_with_its_line(folder: Path, writ
     assert error.line == 3
 
 
+def test_missing_codes_and_decimals_are_read() -> None:
+    text = '[data]\nmissing = ["", "NA", -9, 99.5]\ndecimal = ","\n[columns.a]\nrole = "quasi"\nhierarchy = { widths = [5] }\n'
+    policy = Policy.parse(text)
+    assert (policy.missing, policy.decimal, policy.rule("a")) == (("", "NA", -9, 99.5), ",", Widths((5,), decimal=","))
+    assert (policy.for_population().missing, policy.for_population().decimal) == (policy.missing, ",")
+    assert (Policy().missing, Policy().decimal) == ((), ".")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [("missing = [true]", "data.missing"), ("missing = 9", "data.missing"), ('decimal = ";"', "one of")],
+)
+def test_what_is_no_code_or_decimal_is_refused(folder: Path, line: str, said: str) -> None:
+    error = problem(folder, f"[data]\n{line}\n")
+    assert said in str(error)
+    assert error.line == 2
+
+
 def test_sensitivity_and_limits_of_misuse_are_read(folder: Path) -> None:
     path = folder / "policy.toml"
     tables = (

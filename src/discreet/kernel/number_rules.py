@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from itertools import pairwise
 
 from discreet.errors import HierarchyError
 from discreet.kernel.hierarchy import text
-from discreet.kernel.rules import TOP, Path
+from discreet.kernel.rules import TOP, Path, Rule
 
 MOST_DIGITS = 40
 
@@ -204,3 +204,12 @@ class TopBottomCode:
         high: int | float = low + width
         low = low if self.bottom is None else max(low, self.bottom)
         return _interval(low, high if self.top is None else min(high, self.top), self.decimal)
+
+
+def with_decimal(rule: Rule, decimal: str) -> Rule:
+    """The rule for numbers written in another way; rules for other values stay as they are.
+
+    >>> with_decimal(Widths((5,)), ",").path("12,5")
+    ('12,5', '[10, 15)', '*')
+    """
+    return replace(rule, decimal=decimal) if isinstance(rule, Widths | Cuts | TopBottomCode) else rule

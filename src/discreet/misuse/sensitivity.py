@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -21,7 +22,8 @@ from discreet.kernel.hierarchy import text
 from discreet.misuse.result_formats import Cells, numbered
 from discreet.policy import Policy
 
-KEYS = ("values", "bins", "otherwise", "contexts")
+THOUSANDS = re.compile(r"[-+]?\d{1,3}[.]\d{3}")
+KEYS = ("values", "bins", "otherwise", "decimal", "contexts")
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,8 @@ class Weights:
     weights: tuple[float, ...]
     """What numbers up to each bound weigh."""
     otherwise: float
+    decimal: str = "."
+    """What separates the decimals of numbers written as text."""
 
     @classmethod
     def of(cls, table: Mapping[str, Any], *, column: str) -> Weights:
@@ -56,7 +60,8 @@ class Weights:
         if any(text(value) is None for value in values):
             raise UsageError(f"Column '{column}': a missing value always weighs 0.", remedy="Leave it out of `values`.")
         listed = MappingProxyType({text(value): _weight(weight, column) for value, weight in list(values.items())})
-        return cls(listed, bounds, tuple(weight for _, weight in bins), _weight(otherwise, column))
+        weights = tuple(weight for _, weight in bins)
+        return cls(listed, bounds, weights, _weight(otherwise, column), table.get("decimal", "."))
 
     def __call__(self, label: Label) -> float:
         """Weight of a value, spelt as the kernel spells it; 0 if missing."""
@@ -80,6 +85,9 @@ class Weights:
 
     def number(self, written: str | float) -> float:
         """What a number that is not listed weighs."""
+        if isinstance(written, str) and self.decimal != ".":
+            # Is 1.234 a thousand, or a number of a typed column? Cautiously, none that is known.
+            written = "" if THOUSANDS.fullmatch(written) else written.replace(self.decimal, ".")
         try:
             number = float(written)
         except ValueError:
@@ -100,6 +108,8 @@ class Weights:
     def to_dict(self) -> dict[str, Any]:
         """The table it was made from."""
         content: dict[str, Any] = {"otherwise": self.otherwise}
+        if self.decimal != ".":
+            content["decimal"] = self.decimal
         if self.values:
             content["values"] = dict(self.values)
         if self.bounds:
@@ -161,7 +171,14 @@ class Sensitivity:
                 "The policy does not say how sensitive values are.",
                 remedy="Add a section [sensitivity.COLUMN] for each sensitive column.",
             )
-        return cls.from_dict(policy.sensitivity, context)
+        if policy.decimal == ".":
+            return cls.from_dict(policy.sensitivity, context)
+        decimal = {"decimal": policy.decimal}
+        tables = {}
+        for name, table in policy.sensitivity.items():
+            contexts = {where: {**its, **decimal} for where, its in (table.get("contexts") or {}).items()}
+            tables[name] = {**table, **decimal, "contexts": contexts}
+        return cls.from_dict(tables, context)
 
     def within(self, context: str | None) -> Sensitivity:
         """The same function in another context; None is the default one."""

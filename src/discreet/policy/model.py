@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from discreet.errors import HierarchyError, PolicyError
 from discreet.kernel import AnyValue, AutoMask, Cuts, Dates, Flat, Mask, Prefix, Rule, TopBottomCode, Tree, Widths
+from discreet.kernel.number_rules import with_decimal
 from discreet.kernel.serialise import card
 from discreet.policy.diagnostics import line_of, shape_error, syntax_error
 from discreet.policy.gateway_section import GatewayPolicy, gateway_policy
@@ -88,6 +89,10 @@ class Policy:
     """What the PostgreSQL gateway watches, where the policy says so."""
     delimiter: str | None = None
     encoding: str | None = None
+    missing: tuple[str | int | float, ...] = ()
+    """Codes that stand for a missing value; numbers however many decimals of zero they are written with."""
+    decimal: str = "."
+    """What separates the decimals of numbers written as text."""
     count: str | None = None
     person: Literal["row"] | None = None
     """"row" where the policy says that each row is a person, even if numbers of an identifier repeat."""
@@ -184,7 +189,8 @@ def _build(content: dict[str, Any], *, folder: Path, file: str, source: str) -> 
     for name, section in parsed.columns.items():
         if section.hierarchy is not None:
             try:
-                rules[name] = _rule(section.hierarchy, folder)
+                rule = _rule(section.hierarchy, folder)
+                rules[name] = rule if parsed.data.decimal is None else with_decimal(rule, parsed.data.decimal)
             except HierarchyError as error:
                 problem = f"hierarchy of column '{name}': {error.problem}"
                 line = line_of(source, ["columns", name, "hierarchy"])  # only now: it looks through the whole file
@@ -209,6 +215,8 @@ def _build(content: dict[str, Any], *, folder: Path, file: str, source: str) -> 
         gateway=gateway_policy(parsed),
         delimiter=parsed.data.delimiter,
         encoding=parsed.data.encoding,
+        missing=tuple(parsed.data.missing),
+        decimal=parsed.data.decimal or ".",
         count=parsed.data.count,
         person=parsed.data.person,
         file=file,

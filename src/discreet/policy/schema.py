@@ -130,6 +130,12 @@ class DataSection(_Section):
         default=None, min_length=1, max_length=1, description="What separates the cells of a CSV; sniffed when absent."
     )
     encoding: str | None = Field(default=None, description="Encoding of a CSV; UTF-8 when absent.")
+    missing: list[str | int | float] = Field(
+        default_factory=list, description="Codes that stand for a missing value, in every column."
+    )
+    decimal: Literal[".", ","] | None = Field(
+        default=None, description="What separates the decimals of numbers written as text; a point when absent."
+    )
     count: str | None = Field(default=None, description="Column that says how many people a row stands for.")
     person: Literal["row"] | None = Field(
         default=None,

@@ -138,6 +138,10 @@ class DuckDBDesk(ABC):
     def load(self, table: str, columns: Mapping[str, Any]) -> None:
         """Make a temporary table of arrays."""
 
+    @abstractmethod
+    def showing(self, cells: Sequence[str]) -> DuckDBDesk:
+        """The source with its columns as these expressions, in the same order and of the same types."""
+
     def keep(self, table: str, select: str) -> None:
         """Make a temporary table of what a statement finds."""
         self.run(f"CREATE TEMP TABLE {table} AS {select}")
@@ -164,6 +168,11 @@ class PrivateDesk(DuckDBDesk):
     def run(self, sql: str) -> Any:
         return self.handle.execute(sql)
 
+    def showing(self, cells: Sequence[str]) -> PrivateDesk:
+        self.run(f"ALTER VIEW {RELATION} RENAME TO as_written")
+        self.run(f"CREATE VIEW {RELATION} AS SELECT {', '.join(cells)} FROM as_written")
+        return self
+
     def load(self, table: str, columns: Mapping[str, Any]) -> None:
         self.handle.register("handed_over", dict(columns))
         try:
@@ -181,6 +190,9 @@ class BorrowedDesk(DuckDBDesk):
     def of(cls, relation: Any, name: str) -> BorrowedDesk:
         """On the relation's own connection."""
         return cls(name, dict(zip(relation.columns, map(str, relation.types), strict=True)), relation)
+
+    def showing(self, cells: Sequence[str]) -> BorrowedDesk:
+        return BorrowedDesk.of(self.handle.project(", ".join(cells)), self.name)
 
     def run(self, sql: str) -> Any:
         """Run a statement that sees the relation as `source`."""

@@ -20,12 +20,16 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from discreet.errors import ColumnError, CountError, TooManyColumns, UsageError
 from discreet.kernel import Coded, Histogram, Recoding
 from discreet.kernel.arrays import Flags, Ints, Label
+from discreet.kernel.hierarchy import text as spelling
+from discreet.kernel.number_rules import number
 from discreet.policy import Policy
 
 if TYPE_CHECKING:
     from discreet.sources.duckdb_scratch import DuckDBDesk
 
 Kind = Literal["text", "number", "date", "boolean", "other"]
+Code = str | int | float
+"""A code for a missing value, as the policy has it."""
 Cells = dict[str, list[Any]]
 """Rows column by column, each cell as its engine types it."""
 MOST_COLUMNS = 4_096
@@ -330,6 +334,45 @@ def refuse_bad_weights(bad: int, weight: str) -> None:
             f"Column '{weight}' says how many people a row stands for, but {bad} rows hold no whole number from 0 up.",
             remedy="Correct those rows, or remove `count` from [data] in the policy if each row is one person.",
         )
+
+
+def blanked_sql(
+    column: str,
+    kind: Kind,
+    codes: Sequence[Code],
+    *,
+    literal: Callable[[str], str],
+    matches: Callable[[str, str], str],
+    text: str = "VARCHAR",
+) -> str:
+    """A column, given as it is quoted, with its codes for missing values missing.
+
+    >>> blanked_sql('"age"', "number", ["NA", -9], literal=repr, matches="{} ~ {}".format)
+    'CASE WHEN "age" = -9 THEN NULL ELSE "age" END'
+    """
+    cell = f"CAST({column} AS {text})"
+    if kind == "number":
+        tests = [f"{column} = {number}" for number in numbers_among(codes)]
+    else:
+        tests = [f"{cell} = {literal(code)}" for code in codes if isinstance(code, str)]
+        tests += [matches(cell, pattern) for pattern in number_patterns(codes)]
+    return f"CASE WHEN {' OR '.join(tests)} THEN NULL ELSE {column} END" if tests else column
+
+
+def numbers_among(codes: Sequence[Code]) -> list[str]:
+    """The codes that a column of numbers can hold, each once."""
+    values = (number(spelling(code) or "") for code in codes)
+    return list(dict.fromkeys(spelling(value) or "" for value in values if value is not None))
+
+
+def number_patterns(codes: Sequence[Code]) -> list[str]:
+    """Patterns of texts that say one of the codes that are numbers, however many zeros follow.
+
+    >>> number_patterns(["NA", -9, 99.5])
+    ['^-9([.,]0+)?$', '^99[.,]50*$']
+    """
+    numbers = [spelling(code) or "" for code in codes if not isinstance(code, str)]
+    return [f"^{spelt.replace('.', '[.,]')}{'0*' if '.' in spelt else '([.,]0+)?'}$" for spelt in numbers]
 
 
 def numbering_sql(

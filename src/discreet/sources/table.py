@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import EmptySource, OutsideHierarchy, PolicyError, UsageError
-from discreet.kernel import Classes, Coded, Hierarchy, Histogram, Recoding
+from discreet.kernel import Classes, Coded, Hierarchy, Histogram, Recoding, Rule
 from discreet.kernel.classes import bound_columns
+from discreet.kernel.number_rules import with_decimal
 from discreet.kernel.rules import OutsideValues, outside_error
 from discreet.kernel.serialise import card
 from discreet.policy import Policy
@@ -134,7 +135,7 @@ class Table:
                 classes = self._people(self.engine.count(names, weight=policy.count))
                 for name in sensitive:
                     histogram = self.engine.count([*names, name], weight=policy.count)
-                    classes = classes.with_spread(histogram, name, rule=policy.rule(name))
+                    classes = classes.with_spread(histogram, name, rule=self.rule(name))
                 self._counted[key] = classes
         if key not in self._counted:
             self.hierarchies([*names, *sensitive])  # raises, for all columns at once
@@ -149,7 +150,7 @@ class Table:
 
         Values that at least five people hold are named there, the others counted.
         """
-        rules = self.policy.rules if self.policy else {}
+        rules = {name: self.rule(name) for name in names}
         found: dict[str, Hierarchy] = {}
         outside: list[OutsideValues] = []
         for histogram in self._alone(names):
@@ -164,6 +165,15 @@ class Table:
     def _alone(self, names: Sequence[str]) -> Iterator[Histogram]:
         self.require([*names, *self._weight])
         return self.engine.count_each(names, weight=self.policy.count if self.policy else None)
+
+    def rule(self, name: str) -> Rule:
+        """How the values of a column generalise; the policy says how decimals are written in text."""
+        rule = (self.policy or Policy()).rule(name)
+        return rule if name in self._texts else with_decimal(rule, ".")
+
+    @cached_property
+    def _texts(self) -> frozenset[str]:
+        return frozenset(field.name for field in self.fields if field.kind == "text")
 
     def require(self, names: Sequence[str]) -> None:
         """Stop with advice if a column is not there."""
@@ -208,8 +218,7 @@ class Table:
         return rows
 
     def _people(self, histogram: Histogram) -> Classes:
-        rules = {} if self.policy is None else {name: self.policy.rule(name) for name in histogram.columns}
-        classes = Classes.from_histogram(histogram, rules=rules)
+        classes = Classes.from_histogram(histogram, rules={name: self.rule(name) for name in histogram.columns})
         if not classes.records:
             raise EmptySource(f"There is nobody in {self.name}.", remedy="Give a table with at least one row.")
         return classes

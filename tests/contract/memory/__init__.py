@@ -17,6 +17,5 @@ def opens(source: Any) -> bool:
 
 def open_engine(source: MemoryRows, policy: Policy, *, table: str | None, query: str | None) -> Engine:
     """The engine on these lists."""
-    del policy
     refuse_selection(table, query)
-    return MemoryEngine(source)
+    return MemoryEngine(source.blanked(policy.missing))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ from discreet.kernel import Coded, Recoding
 from discreet.kernel.hierarchy import text
 from discreet.policy import Policy
 from discreet.sources.duckdb_scratch import DuckDBDesk
-from discreet.sources.engine import Cells, Engine, Kind, Target, engine_for
+from discreet.sources.engine import Cells, Code, Engine, Kind, Target, engine_for, number_patterns, numbers_among
 from discreet.sources.export.recode import Outline, base_codes, kept_codes
 
 TYPES = {"text": pyarrow.string(), "date": pyarrow.date32(), "boolean": pyarrow.bool_()}
@@ -31,6 +32,22 @@ class MemoryRows:
         """The cells of an Arrow table as Python values."""
         kinds = {field.name: _kind(field.type) for field in table.schema}
         return cls({name: table.column(name).to_pylist() for name in kinds}, kinds)
+
+    def blanked(self, codes: Sequence[Code]) -> MemoryRows:
+        """The same with some codes as missing values."""
+        patterns, numbers = number_patterns(codes), numbers_among(codes)
+
+        def missing(cell: Any, kind: Kind) -> bool:
+            label = text(cell)
+            if label is None or kind == "number":
+                return label in numbers
+            return label in codes or any(re.search(pattern, label) for pattern in patterns)
+
+        columns = {
+            name: [None if missing(cell, self.kinds[name]) else cell for cell in cells]
+            for name, cells in self.columns.items()
+        }
+        return MemoryRows(columns, self.kinds)
 
 
 def _kind(kind: pyarrow.DataType) -> Kind:

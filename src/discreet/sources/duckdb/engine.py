@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -37,12 +37,14 @@ from discreet.sources.duckdb_scratch import (
 )
 from discreet.sources.engine import (
     Cells,
+    Code,
     Engine,
     Field,
     Kind,
     Numbering,
     Target,
     bad_weight_sql,
+    blanked_sql,
     count_sql,
     numbering_sql,
     one_by_one,
@@ -70,6 +72,11 @@ KINDS: dict[str, Kind] = {
 def open_engine(source: Any, policy: Policy, *, table: str | None = None, query: str | None = None) -> Engine:
     """A file, a relation of DuckDB, or a frame."""
     refuse_selection(table, query)
+    engine = _opened(source, policy)
+    return engine.blanked(policy.missing) if policy.missing else engine
+
+
+def _opened(source: Any, policy: Policy) -> DuckDBEngine:
     if isinstance(source, FileTarget):
         source = source.path
     elif isinstance(source, FrameTarget):
@@ -164,6 +171,15 @@ class DuckDBEngine(LocalOutput):
         view = PrivateDesk.on(connection, f"SELECT * FROM {scan}", name)
         refuse_wide(len(view.types), name)
         return cls(view, **held)
+
+    def blanked(self, codes: Sequence[Code]) -> DuckDBEngine:
+        """The same with some codes as missing values; counted by DuckDB alone."""
+        cells = [
+            f"{blanked_sql(quote(column.name), column.kind, codes, literal=literal, matches=matches)} AS {quote(column.name)}"
+            for column in self.fields
+        ]
+        with translated(self.name):
+            return replace(self, view=self.view.showing(cells), parquet=())
 
     @property
     def name(self) -> str:

@@ -21,5 +21,4 @@ def open_engine(source: Any, policy: Policy, *, table: str | None, query: str | 
     """The table or query that the URL or the arguments name."""
     from discreet.sources.postgres.engine import open_engine
 
-    del policy
-    return open_engine(source, table=table, query=query)
+    return open_engine(source, table=table, query=query, missing=policy.missing)

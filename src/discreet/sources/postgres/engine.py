@@ -12,8 +12,8 @@ from discreet.kernel import Coded, Histogram, Recoding
 from discreet.sources.duckdb_scratch import DuckDBDesk
 from discreet.sources.engine import (
     Cells,
+    Code,
     Field,
-    Kind,
     Numbering,
     Target,
     bad_weight_sql,
@@ -25,18 +25,13 @@ from discreet.sources.engine import (
 from discreet.sources.export.copies import LocalOutput
 from discreet.sources.export.targets import TableTarget
 from discreet.sources.postgres import rows
-from discreet.sources.postgres.rows import PostgresRelation
+from discreet.sources.postgres.rows import PostgresRelation, kind_of
 from discreet.sources.server import address, matches, quote
 
-KINDS: dict[str, Kind] = {
-    **dict.fromkeys(("text", "varchar", "bpchar", "name"), "text"),
-    **dict.fromkeys(("int2", "int4", "int8", "float4", "float8", "numeric"), "number"),
-    **dict.fromkeys(("date", "timestamp", "timestamptz"), "date"),
-    "bool": "boolean",
-}
 
-
-def open_engine(source: Any, *, table: str | None = None, query: str | None = None) -> PostgresEngine:
+def open_engine(
+    source: Any, *, table: str | None = None, query: str | None = None, missing: tuple[Code, ...] = ()
+) -> PostgresEngine:
     """A table or query behind a URL, or inside an open transaction."""
     if isinstance(source, TableTarget):
         return PostgresEngine(PostgresRelation(source.url, table=source.name, connection=source.connection))
@@ -47,7 +42,7 @@ def open_engine(source: Any, *, table: str | None = None, query: str | None = No
             "Say which table or which query to read from PostgreSQL.",
             remedy="Add ?table=schema.name to the URL, or ?query=SELECT...",
         )
-    return PostgresEngine(PostgresRelation(plain, table=table, query=query))
+    return PostgresEngine(PostgresRelation(plain, table=table, query=query, missing=missing))
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +58,7 @@ class PostgresEngine(LocalOutput):
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        # Types with a length or scale are shown with it: numeric(10,2).
-        types = self.source.types.items()
-        return tuple(Field(name, KINDS.get(kind.partition("(")[0], "other")) for name, kind in types)
+        return tuple(Field(name, kind_of(kind)) for name, kind in self.source.types.items())
 
     def count(self, by: Sequence[str], *, weight: str | None = None) -> Histogram:
         if weight is not None:

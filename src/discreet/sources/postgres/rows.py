@@ -14,20 +14,31 @@ from discreet.errors import ColumnError, SourceNotFound, SourceUnreadable
 from discreet.kernel import Coded, Recoding
 from discreet.kernel.arrays import Label
 from discreet.kernel.hierarchy import text
-from discreet.sources.duckdb_scratch import DuckDBDesk, PrivateDesk, connect, copy, postgres_csv
+from discreet.sources.duckdb_scratch import DuckDBDesk, PrivateDesk, connect, copy, literal, postgres_csv
 from discreet.sources.duckdb_scratch import translated as duckdb_errors
-from discreet.sources.engine import Cells, Target, columnwise
+from discreet.sources.engine import Cells, Code, Kind, Target, blanked_sql, columnwise
 from discreet.sources.export.recode import PORTABLE, Dialect, Outline, Spell, Tables, duckdb_type, file_cell, prepare
 from discreet.sources.export.staging import create
 from discreet.sources.export.targets import FileTarget, TableTarget, unfit, unwritable
-from discreet.sources.server import connected, driver, quote, quoted, translated, unreachable
+from discreet.sources.server import connected, driver, matches, quote, quoted, translated, unreachable
 
+KINDS: dict[str, Kind] = {
+    **dict.fromkeys(("text", "varchar", "bpchar", "name"), "text"),
+    **dict.fromkeys(("int2", "int4", "int8", "float4", "float8", "numeric"), "number"),
+    **dict.fromkeys(("date", "timestamp", "timestamptz"), "date"),
+    "bool": "boolean",
+}
 RANDOM_ORDER = " ORDER BY pg_catalog.gen_random_uuid()"
 """From the server's cryptographic source, row by row: an order that nobody can repeat."""
 FAITHFUL = "SET LOCAL DateStyle = 'ISO, YMD'; SET LOCAL bytea_output = 'hex'; SET LOCAL extra_float_digits = 1"
 """However the server is set up, its text loses nothing and DuckDB reads it."""
 HASHED = "SET LOCAL enable_nestloop = off"
 """The size of a query is often underrated, and a nested loop over all rows and classes does not end."""
+
+
+def kind_of(declared: str) -> Kind:
+    """The kind of a type, which is shown with its length or scale: numeric(10,2)."""
+    return KINDS.get(declared.partition("(")[0], "other")
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,15 +50,29 @@ class PostgresRelation:
     query: str | None = field(default=None, repr=False)
     connection: Any = field(default=None, repr=False)
     """An open transaction to ask instead."""
+    missing: tuple[Code, ...] = ()
+    """Codes that stand for a missing value."""
 
     @property
     def name(self) -> str:
         """The table, or that it is a query; never the URL."""
         return f"table {self.table}" if self.table is not None else "the PostgreSQL query"
 
-    @property
+    @cached_property
     def sql(self) -> str:
-        """The table or query, as it is put after FROM."""
+        """The table or query, as it is put after FROM, with codes for missing values missing."""
+        if not self.missing:
+            return self.written
+        options: Any = {"literal": literal, "matches": matches, "text": "text"}
+        cells = ", ".join(
+            f"{blanked_sql(quote(name), kind_of(kind), self.missing, **options)} AS {quote(name)}"
+            for name, kind in self.types.items()
+        )
+        return f"(SELECT {cells} FROM {self.written}) AS blanked"
+
+    @property
+    def written(self) -> str:
+        """The same as it is in the database."""
         if self.table is not None:
             return quoted(self.table)
         return f"({(self.query or '').strip().rstrip(';')}) AS source"
@@ -56,7 +81,7 @@ class PostgresRelation:
     def types(self) -> dict[str, str]:
         """The columns with the types of PostgreSQL, such as numeric(10,2)."""
         with self.cursor() as cursor:
-            cursor.execute(f"SELECT * FROM {self.sql} LIMIT 0")
+            cursor.execute(f"SELECT * FROM {self.written} LIMIT 0")
             types = [(column.name, column.type_display) for column in cursor.description]
         if len(dict(types)) < len(types):
             raise ColumnError(

@@ -47,7 +47,8 @@ def open_engine(source: Any, policy: Policy, *, table: str | None = None, query:
     refuse_selection(table, query)
     if isinstance(source, FolderTarget):
         return SparkEngine(rows.parts(source, tuple(policy.roles)))
-    return SparkEngine(source)
+    engine = SparkEngine(source)
+    return SparkEngine(rows.blanked(source, engine.fields, policy.missing)) if policy.missing else engine
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import operator
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -19,7 +22,7 @@ from discreet.policy import Policy
 from discreet.sources import files
 from discreet.sources.cluster import ClusterDisk, disk_errors, quote, translated
 from discreet.sources.duckdb_scratch import DuckDBDesk
-from discreet.sources.engine import Cells, Kind, Marked, Target, engine_for
+from discreet.sources.engine import Cells, Code, Field, Kind, Marked, Target, engine_for, number_patterns, numbers_among
 from discreet.sources.export.copies import MARK, UNMARKED
 from discreet.sources.export.recode import Dialect, Outline, Spell, base_codes, kept_codes
 from discreet.sources.export.targets import NUMBER, FolderTarget, format_of, guarded_sql, unfit
@@ -34,6 +37,24 @@ MOST_BROADCAST = 1_000_000
 def named(name: str) -> str:
     """A column by its name, where no frames are named by braces."""
     return "`" + name.replace("`", "``") + "`"
+
+
+def blanked(frame: Any, fields: Sequence[Field], codes: Sequence[Code]) -> Any:
+    """The frame with some codes as missing values."""
+    from pyspark.sql.functions import lit, when
+
+    columns = []
+    for column in fields:
+        cell = frame[named(column.name)]
+        if column.kind == "number":
+            tests = [cell == lit(Decimal(number)) for number in numbers_among(codes)]
+        else:
+            written = cell.cast("string")
+            tests = [written == lit(code) for code in codes if isinstance(code, str)]
+            tests += [written.rlike(pattern) for pattern in number_patterns(codes)]
+        shown = when(reduce(operator.or_, tests), lit(None)).otherwise(cell) if tests else cell
+        columns.append(shown.alias(column.name))
+    return frame.select(*columns)
 
 
 def fetch(frame: Any, names: Sequence[str]) -> dict[str, Coded]:
