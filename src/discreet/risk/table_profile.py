@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import datetime
 import itertools
 import math
-import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
-from typing import Literal, Protocol
+from decimal import Decimal
+from typing import Protocol
 
 import numpy as np
 
 from discreet.errors import EmptySource, UsageError
 from discreet.kernel import Classes, Countable
 from discreet.kernel.arrays import Ints, group, total
-from discreet.kernel.rules import DAY
 from discreet.kernel.serialise import card, json_of
-from discreet.policy import Draft, Role
+from discreet.policy import Draft, Policy, Role, write_draft
 from discreet.risk.assessment import Governed
-from discreet.wording import brief_percent, percent
+from discreet.risk.role_guess import guess
+from discreet.risk.value_shape import Content, Shape
+from discreet.wording import brief_percent
 
 WORK = 400_000_000
 """Cells that may be grouped before the search stops at a smaller size of combination, above pairs;"""
@@ -108,95 +107,6 @@ def pairs_affordable(columns: int) -> bool:
     return columns + math.comb(columns, 2) <= MOST
 
 
-# Guessing what a column is, from its name and its values, for a person to confirm.
-Content = Literal["number", "date", "boolean", "code", "text", "empty"]
-
-NAMES: tuple[tuple[Role, str], ...] = (
-    (
-        "identifier",
-        r"\b(id|ids|uuid|guid|ssn|nhs|mrn|passport|licen[cs]e|iban|e?mail|(tele)?phone|mobile|fax|ip|url)\b",
-    ),
-    (
-        "identifier",
-        r"\b((birth|maiden) names?|surname|forename|firstname|lastname|fullname|address|street|(patient|person) no)\b",
-    ),
-    (
-        "sensitive",
-        r"\b(diagnos[ie]s|diseases?|icd|conditions?|drugs?|medications?|treatments?|test results?|hiv|blood)\b",
-    ),
-    ("sensitive", r"\b(weight|bmi|symptoms?|income|salary|wages?|debts?|balance|bill|scores?|grades?|offen[cs]es?)\b"),
-    ("sensitive", r"\b(crimes?|votes?|party|orientation|account)\b"),
-    ("quasi", r"\b(zip|zipcode|postcode|postal|plz|city|town|county|state|region|district|municipality|country)\b"),
-    ("quasi", r"\b(nationality|age|sex|gender|race|ethnic|ethnicity|marital|education|occupation|job|profession)\b"),
-    ("quasi", r"\b(workclass|religion|language|dob|birth|birthday|birthdate|born|yob|death|admission|admitted)\b"),
-    ("quasi", r"\b(discharge|discharged|visit date)\b"),
-    ("identifier", r"\bnames?\b"),
-)
-NEARLY_ALL = 0.95
-LONGEST_MASK = 64
-
-
-@dataclass(frozen=True)
-class Guess:
-    """A role, why, and a built-in hierarchy where one fits."""
-
-    role: Role
-    reason: str
-    hierarchy: str = ""
-
-
-def content(values: Sequence[str]) -> Content:
-    """What the distinct values look like.
-
-    >>> content(["1964-08-09", "2001-12-01"]), content(["39", "50"]), content(["00123", "90210"]), content(["yes", "no"])
-    ('date', 'number', 'code', 'boolean')
-    """
-    if not values:
-        return "empty"
-    if {value.lower() for value in values} <= {"true", "false", "yes", "no", "0", "1", "t", "f", "y", "n"}:
-        return "boolean"
-    if _all(values, lambda value: DAY.fullmatch(value) is not None and datetime.date.fromisoformat(value[:10])):
-        return "date"
-    # Digits of one length, some with leading zeros: a number would lose them.
-    lengths = {len(value) for value in values}
-    if lengths != {1} and len(lengths) == 1 and all(map(str.isdigit, values)) and any(v[0] == "0" for v in values):
-        return "code"
-    return "number" if _all(values, lambda value: Decimal(value).is_finite()) else "text"
-
-
-def _all(values: Sequence[str], reads: Callable[[str], object]) -> bool:
-    """Whether a reader takes every value."""
-    try:
-        return all(reads(value) for value in values)
-    except (ValueError, InvalidOperation):
-        return False
-
-
-def guess(name: str, looks: Content, values: Sequence[str], *, share_unique: float) -> Guess:
-    """What a column probably is to an adversary."""
-    # The words of a name: `birthDate`, `birth_date` and `IPAddress2` are all cut apart.
-    apart = re.sub(r"([a-z])(?=[A-Z])|([A-Z])(?=[A-Z][a-z])|([A-Za-z])(?=[0-9])", r"\1\2\3 ", name)
-    words = re.sub(r"[^a-z0-9]+", " ", apart.lower()).strip()
-    lengths = {len(value) for value in values}
-    is_code = looks == "code" or re.search(r"\b(zip|zipcode|postcode|postal|plz)\b", words)
-    rule = '{ any = "*" }'
-    if looks == "date":
-        rule = '{ dates = ["month", "year", "decade"] }'
-    elif is_code and len(lengths) == 1 and 1 <= min(lengths) <= LONGEST_MASK:
-        rule = f"{{ mask = {lengths.pop()} }}"
-    elif looks == "number":
-        years = all(re.fullmatch(r"(18|19|20)\d\d", value) for value in values)
-        rule = "{ widths = [2, 4, 8, 16] }" if years else "{ widths = [5, 10, 20, 40] }"
-    for role, pattern in NAMES:
-        if match := re.search(pattern, words):
-            return Guess(role, f"its name says '{match[0]}'", rule if role == "quasi" else "")
-    if looks == "date":
-        return Guess("quasi", "dates are often known from elsewhere", rule)
-    if share_unique >= NEARLY_ALL and looks != "number":
-        return Guess("identifier", f"{percent(share_unique)} of people have a value of their own")
-    return Guess("other", "nothing in its name or values points to a person")
-
-
 FEWEST = 5
 """Values held by fewer people are not shown."""
 SHOWN = 10
@@ -279,6 +189,10 @@ class Profile:
         """The suggested roles, for a policy file."""
         return [Draft(column.name, column.role, column.reason, column.hierarchy) for column in self.columns]
 
+    def policy(self) -> Policy:
+        """The policy that `discreet policy init` drafts."""
+        return Policy.parse(write_draft(self.drafts()), file="the drafted policy")
+
     to_dict = json_of(
         "source records columns minimal_unique combinations_up_to=singling_out.largest",
         singling_out=lambda self: self.singling_out.combinations[:20],
@@ -327,13 +241,14 @@ def _column(name: str, classes: Classes, *, names_people: bool) -> ColumnProfile
     """One column; values of an identifier are never shown: five rows with one of them may be one person."""
     labels = classes.columns[0].labels
     known = [label for label in labels if label is not None]
-    looks = content(known)
+    shape = Shape(known)
+    looks = shape.looks
     unique = int((classes.sizes == 1).sum())
     share = unique / classes.records
     counts = list(zip((labels[code] for code in classes.codes[0].tolist()), classes.sizes.tolist(), strict=True))
     missing = sum(size for value, size in counts if value is None)
     met = [(value, size) for value, size in counts if value is not None]
-    guessed = guess(name, looks, known, share_unique=share)
+    guessed = guess(name, shape, share_unique=share, records=classes.records)
     if names_people or guessed.role == "identifier":
         shares = []
     elif looks == "number" and len(met) > SHOWN:
@@ -341,7 +256,7 @@ def _column(name: str, classes: Classes, *, names_people: bool) -> ColumnProfile
     elif looks == "date":
         decades: Counter[str] = Counter()
         for value, size in met:
-            decades[f"{value[:3]}0s"] += size
+            decades[f"{shape.year(value) // 10}0s"] += size
         shares = [Share(decade, size) for decade, size in sorted(decades.items())]
     else:
         shares = [Share(value, size) for value, size in sorted(met, key=lambda pair: (-pair[1], pair[0]))][:SHOWN]

@@ -1,0 +1,149 @@
+"""What the values of a column look like: numbers, dates, codes, addresses; and the hierarchy that fits them."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from discreet.kernel.arrays import Floats
+from discreet.kernel.rules import DAY
+
+Content = Literal["number", "date", "boolean", "code", "text", "empty"]
+BOOLEAN = frozenset(
+    {"true", "false", "yes", "no", "0", "1", "t", "f", "y", "n", "0.0", "1.0", "ja", "nein", "oui", "non", "si", "nee"}
+)
+STYLES = {
+    "%Y%m%d": r"(18|19|20)\d{6}",
+    "%d.%m.%Y": r"\d{1,2}\.\d{1,2}\.\d{4}",
+    "%d/%m/%Y": r"\d{1,2}/\d{1,2}/\d{4}",
+    "%m/%d/%Y": r"\d{1,2}/\d{1,2}/\d{4}",
+    "%d-%m-%Y": r"\d{1,2}-\d{1,2}-\d{4}",
+    "%m-%d-%Y": r"\d{1,2}-\d{1,2}-\d{4}",
+    "%Y/%m/%d": r"\d{4}/\d{1,2}/\d{1,2}",
+    "%Y.%m.%d": r"\d{4}\.\d{1,2}\.\d{1,2}",
+    "%d.%m.%y": r"\d{1,2}\.\d{1,2}\.\d{2}",
+}
+"""How dates are written, beside YYYY-MM-DD; of two that fit all values the first is taken."""
+
+PATTERNS = {
+    "an e-mail address": r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}",
+    "a web address": r"https?://\S+",
+    "a UUID": r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}",
+    "an account number (IBAN)": r"[A-Z]{2}\d{2} ?([A-Z0-9]{4} ?){2,7}[A-Z0-9]{1,4}",
+    "an IP address": r"\d{1,3}(\.\d{1,3}){3}",
+    "a telephone number": r"(\+|00)\d[\d ()/-]{6,17}|0\d{1,5}[ /-]\d[\d -]{3,11}|\(\d{2,5}\) ?\d[\d -]{4,10}",
+    "a social security number": r"\d{3}-\d{2}-\d{4}",
+}
+"""Ways to write what names one person."""
+ICD, ATC = r"[A-TV-Z]\d[0-9AB](\.?[0-9A-Z]{1,4})?", r"[A-DGHJ-NPRSV]\d\d[A-Z]{2}\d\d"
+POSTCODES = r"[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}|\d{4} ?[A-Z]{2}|\d{2}-\d{3}|\d{4}-\d{3}|\d{3} \d{2}"
+"""Postcodes that cannot be taken for numbers: British, Dutch, Polish, Portuguese, Swedish."""
+FARTHEST = 1e300
+"""Numbers beyond are taken for this."""
+LONG = 6
+"""Digits from which on a number that nobody shares is that of a record."""
+SAMPLE = 2_000
+"""Values that are looked at for patterns."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The distinct values of a column, and what they have in common."""
+
+    values: Sequence[str]
+
+    @cached_property
+    def looks(self) -> Content:
+        """The kind of the values.
+
+        >>> [Shape(values).looks for values in (["1964-08-09"], ["09.08.1964"], ["39", "50"], ["00123"], ["yes", "no"])]
+        ['date', 'date', 'number', 'code', 'boolean']
+        """
+        if not self.values:
+            return "empty"
+        if len(self.values) <= 4 and {value.lower() for value in self.values} <= BOOLEAN:
+            return "boolean"
+        if self.date_style is not None:
+            return "date"
+        # Digits of one length, some with leading zeros: a number would lose them.
+        lengths = {len(value) for value in self.values}
+        digits = lengths != {1} and len(lengths) == 1 and all(map(str.isdigit, self.values))
+        if digits and any(value[0] == "0" for value in self.values):
+            return "code"
+        return "text" if self.numbers is None else "number"
+
+    @cached_property
+    def date_style(self) -> str | None:
+        """How all values are written as dates: empty for YYYY-MM-DD, None if they are no dates."""
+        if not self.values:
+            return None
+        if _all(self.values, lambda value: DAY.fullmatch(value) and datetime.date.fromisoformat(value[:10])):
+            return ""
+        return next((style for style in STYLES if self._dated(style)), None)
+
+    def _dated(self, style: str) -> bool:
+        """Whether all values are dates written in this style."""
+        fits = re.compile(STYLES[style])
+        return _all(self.values, lambda value: fits.fullmatch(value) and datetime.datetime.strptime(value, style))
+
+    def year(self, value: str) -> int:
+        """The year of one of its dates."""
+        style = self.date_style
+        return datetime.datetime.strptime(value, style).year if style else int(value[:4])
+
+    @cached_property
+    def numbers(self) -> Floats | None:
+        """The values as numbers, if all are."""
+        try:
+            numbers = np.array([float(value) for value in self.values])
+        except ValueError:
+            return None
+        # Beyond what a float holds there are numbers, too; NaN and infinity are none.
+        if not np.isfinite(numbers).all() and not _all(self.values, lambda value: Decimal(value).is_finite()):
+            return None
+        clipped: Floats = np.clip(numbers, -FARTHEST, FARTHEST)
+        return clipped
+
+    @cached_property
+    def whole(self) -> bool:
+        """Whether all are whole numbers."""
+        return self.numbers is not None and bool((np.mod(self.numbers, 1) == 0).all())
+
+    @cached_property
+    def years(self) -> bool:
+        """Whether all are years of our time."""
+        return bool(self.values) and all(re.fullmatch(r"(18|19|20)\d\d(\.0)?", value) for value in self.values)
+
+    @cached_property
+    def running(self) -> bool:
+        """Whether the numbers are those that count or number records."""
+        if self.numbers is None or not self.whole:
+            return False
+        span = self.numbers.max() - self.numbers.min() + 1
+        lengths = {len(value) for value in self.values}
+        return bool(span <= 2 * len(self.values)) or (len(lengths) <= 2 and min(lengths) >= LONG)
+
+    def written_as(self, pattern: str) -> bool:
+        """Whether the values are written in this way, as far as they are looked at."""
+        fits = re.compile(pattern)
+        return bool(self.values) and all(fits.fullmatch(value.strip()) for value in self.values[:SAMPLE])
+
+    @cached_property
+    def lengths(self) -> set[int]:
+        """Characters of the values."""
+        return {len(value) for value in self.values}
+
+
+def _all(values: Sequence[str], reads: Callable[[str], object]) -> bool:
+    """Whether a reader takes every value."""
+    try:
+        return all(reads(value) for value in values)
+    except (ValueError, InvalidOperation):
+        return False

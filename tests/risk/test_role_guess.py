@@ -1,0 +1,153 @@
+"""Guesses from names and values, for a person to confirm."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.kernel import Classes
+from discreet.policy import Policy, Role
+from discreet.risk.role_guess import NEARLY_ALL, guess
+from discreet.risk.value_shape import Shape
+from tests.risk.strategies import some
+
+
+def guessed(name: str, values: list[str], *, share_unique: float = 0.1, records: int = 1_000) -> tuple[Role, str]:
+    found = guess(name, Shape(values), share_unique=share_unique, records=records)
+    return found.role, found.hierarchy
+
+
+# roles
+
+MANY = [f"{number}.5" for number in range(40)]
+WHOLE = [str(7 * number) for number in range(40)]
+
+
+def test_a_name_counts_more_than_uniqueness() -> None:
+    assert guessed("postcode", ["a", "b"], share_unique=1.0)[0] == "quasi"
+
+
+@pytest.mark.parametrize(("share", "role"), [(NEARLY_ALL, "identifier"), (1.0, "identifier"), (0.94, "quasi")])
+def test_text_that_is_nearly_always_unique_names_people(share: float, role: Role) -> None:
+    assert guessed("xyz", ["a", "b", "c"], share_unique=share)[0] == role
+
+
+@pytest.mark.parametrize(
+    ("values", "role"),
+    [
+        ([str(number) for number in range(1, 60)], "identifier"),
+        ([str(700_000 + 997 * number) for number in range(60)], "identifier"),
+        ([str(number**2) for number in range(40)], "sensitive"),
+        (MANY, "sensitive"),
+    ],
+    ids=["running", "long", "whole", "real"],
+)
+def test_numbers_that_nobody_shares_are_of_records_if_they_run_or_are_long(values: list[str], role: Role) -> None:
+    assert guessed("xyz", values, share_unique=1.0, records=len(values))[0] == role
+
+
+def test_a_record_number_may_repeat() -> None:
+    numbers = [str(number) for number in range(13, 558)]
+    assert guessed("nr", numbers, share_unique=0.0, records=4_360)[0] == "identifier"
+    assert guessed("nr", ["1", "2", "3"], share_unique=0.0, records=4_360)[0] == "quasi"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["ann@example.org", "bob@example.com"],
+        ["DE89 3704 0044 0532 0130 00"],
+        ["+49 30 123456", "030 1234567"],
+        ["123e4567-e89b-12d3-a456-426614174000"],
+        ["192.168.0.1"],
+        ["078-05-1120"],
+    ],
+)
+def test_values_that_are_addresses_name_people(values: list[str]) -> None:
+    assert guessed("xyz", values, share_unique=0.1)[0] == "identifier"
+
+
+@pytest.mark.parametrize("values", [["E11.9", "I10", "C50.1"], ["N02BE01", "A10BA02"]])
+def test_codes_of_diseases_and_drugs_are_sensitive(values: list[str]) -> None:
+    assert guessed("xyz", values)[0] == "sensitive"
+
+
+def test_what_may_be_known_is_no_other() -> None:
+    """In doubt a column is a quasi-identifier, or what an attacker would learn; never harmless."""
+    assert guessed("xyz", ["a", "b", "c"])[0] == "quasi"
+    assert guessed("xyz", ["0", "1"])[0] == "quasi"
+    assert guessed("xyz", ["1", "2", "3"])[0] == "quasi"
+    assert guessed("xyz", [f"value {number}" for number in range(300)])[0] == "quasi"
+    assert guessed("xyz", MANY)[0] == guessed("xyz", WHOLE)[0] == "sensitive"
+
+
+def test_what_is_the_same_for_everybody_is_other() -> None:
+    assert guessed("xyz", ["a"])[0] == guessed("xyz", [])[0] == "other"
+
+
+def test_a_weight_is_of_a_body_or_of_a_survey() -> None:
+    assert guessed("weight", ["55", "71", "90"])[0] == "sensitive"
+    assert guessed("weight", ["75607", "380166", "1752340"])[0] == "other"
+    assert guessed("weight", ["0.7", "1.1", "1.4"])[0] == "other"
+
+
+def test_yes_or_no_about_an_address_names_nobody() -> None:
+    assert guessed("telephone", ["0", "1"])[0] == "quasi"
+
+
+def test_dates_are_often_known_from_elsewhere() -> None:
+    assert guessed("started", ["2001-12-01"]) == ("quasi", '{ dates = ["month", "year", "decade"] }')
+
+
+def test_a_guess_says_why() -> None:
+    assert guess("birthYear", Shape(["1964"]), share_unique=0.1, records=9).reason == "its name says 'birthyear'"
+    assert "97 %" in guess("xyz", Shape(["a"]), share_unique=0.97, records=99).reason
+
+
+# hierarchies
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "hierarchy"),
+    [
+        ("zip", ["00123", "90210"], "{ mask = 5 }"),
+        ("zip", ["90210", "10115"], "{ mask = 5 }"),
+        ("birth_year", ["1964", "2001"], "{ widths = [2, 4, 8, 16] }"),
+        ("dob", ["1964-08-09"], '{ dates = ["month", "year", "decade"] }'),
+        ("dob", ["19640809", "20011201"], '{ dates = ["month", "year", "decade"], format = "%Y%m%d" }'),
+        ("dob", ["9.8.1964", "01.12.2001"], '{ dates = ["month", "year", "decade"], format = "%d.%m.%Y" }'),
+        ("dob", ["12/31/1964"], '{ dates = ["month", "year", "decade"], format = "%m/%d/%Y" }'),
+        ("sex", ["F", "M"], '{ any = "*" }'),
+        ("sex", ["0", "1"], '{ any = "*" }'),
+        ("sex", ["1", "2"], '{ any = "*" }'),
+        ("region", [str(code) for code in range(1, 57)], '{ any = "*" }'),
+        ("disease", ["flu", "cold"], ""),
+        ("income", ["100", "200"], ""),
+        ("patient_id", ["001", "002"], ""),
+    ],
+)
+def test_quasi_identifiers_get_a_hierarchy_that_fits(name: str, values: list[str], hierarchy: str) -> None:
+    assert guessed(name, values)[1] == hierarchy
+
+
+cells = st.one_of(
+    st.dates().map(str),
+    st.dates().map("{:%d.%m.%Y}".format),
+    st.integers(-999, 9999).map(str),
+    st.integers(0, 99_999).map(lambda number: f"{number:05}"),
+    st.decimals(-99, 99, places=2).map(str),
+    st.sampled_from(["yes", "no", "", "flu", "2024-02-30", "2001-12-01 10:00", "9" * 65, "1e400", "NaN", "E11.9"]),
+)
+
+
+@some
+@given(st.sampled_from(["zip", "age", "dob", "children"]), st.lists(cells, min_size=1, max_size=6, unique=True))
+def test_a_suggested_hierarchy_knows_the_values_it_was_suggested_for(name: str, values: list[str]) -> None:
+    role, hierarchy = guessed(name, values)
+    section = {"role": role, "hierarchy": tomllib.loads(f"rule = {hierarchy}")["rule"]}
+    rule = Policy.from_dict({"columns": {name: section}}).rule(name)
+    classes = Classes.of([name], [(value,) for value in values], rules={name: rule})
+    assert len(classes.at([rule.height - 1])) == 1
