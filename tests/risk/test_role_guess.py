@@ -103,7 +103,7 @@ def test_dates_are_often_known_from_elsewhere() -> None:
 
 
 def test_a_guess_says_why() -> None:
-    assert guess("birthYear", Shape(["1964"]), share_unique=0.1, records=9).reason == "its name says 'birthyear'"
+    assert guess("birthYear", Shape(["1964"]), share_unique=0.1, records=9).reason == "its name says 'birth year'"
     assert "97 %" in guess("xyz", Shape(["a"]), share_unique=0.97, records=99).reason
 
 

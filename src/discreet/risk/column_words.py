@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
 
@@ -223,7 +223,7 @@ def known_word(name: str) -> Word | None:
     """The word of a name that says most about the column.
 
     >>> known_word("motheduc").text, known_word("country_name").text, known_word("birth_weight").text
-    ('educ', 'country', 'birthweight')
+    ('educ', 'country', 'birth weight')
     """
     parts = cut(name)
     phrases = list(_phrases(parts))
@@ -252,7 +252,7 @@ def _phrases(parts: list[str]) -> Iterator[Word]:
             ]
             for joined in ("".join(together), "".join(without)):
                 if len(without) > 1 and joined in words and words[joined].sure:
-                    yield words[joined]
+                    yield replace(words[joined], text=" ".join(together))
 
 
 def _in_token(token: str) -> Word | None:

@@ -17,6 +17,12 @@ FEW = 20
 """So many distinct values are categories, whatever they are."""
 RECORD_NUMBER = re.compile(r"(?i)(^|[a-z_ .-])(id|nr|no|num|number|nummer|numero|numer|key|code)[_ .-]?\d*$")
 LONGEST_MASK = 64
+POSTAL = frozenset(
+    [
+        *("zip", "zipcode", "postcode", "postal", "postalcode", "plz", "postleitzahl", "codepostal", "codigopostal"),
+        *("kodpocztowy", "cep", "postnummer", "postnr"),
+    ]
+)
 LIGHTEST, HEAVIEST = 2.0, 5_000.0
 """Between these is the middle one of body weights, of grown people and newborns, in any unit."""
 FEWEST_ROWS = 10
@@ -83,7 +89,7 @@ def _of_bodies(shape: Shape) -> bool:
 
 def _hierarchy(word: Word | None, shape: Shape) -> str:
     """The built-in rule that fits the values, in TOML."""
-    postal = word is not None and word.text in ("zip", "zipcode", "postcode", "postal", "plz")
+    postal = word is not None and word.text.replace(" ", "") in POSTAL
     if shape.looks == "date":
         style = f', format = "{shape.date_style}"' if shape.date_style else ""
         return f'{{ dates = ["month", "year", "decade"]{style} }}'
