@@ -182,7 +182,7 @@ PEOPLE = Classes.of(
         {"diversity": 2},
         {"closeness": 0.2},
         {"k": 2, "time_limit": 1.0},
-        {"k": 2, "search": "local", "suppression": 0.5},
+        {"k": 2, "search": "local", "suppression": 1.5},
     ],
 )
 def test_impossible_limits_are_refused_with_a_remedy(options: dict[str, Any]) -> None:

@@ -101,7 +101,7 @@ def test_what_is_not_python_stays_as_it_is(text: str) -> None:
     ("words", "advice"),
     [
         (["--k", "2", "--out", "there.csv"], "--overwrite"),
-        (["--k", "2", "--search", "mondrian", "--suppression", "0.5", "--dry-run"], "--search optimal"),
+        (["--k-map", "2", "--population", "people.csv", "--search", "mondrian", "--dry-run"], "--search optimal"),
         (["--k-map", "2", "--dry-run"], "--population"),
         (["--presence", "0.9", "0.1", "--population", "people.csv", "--dry-run"], "--presence 0 0.5"),
     ],

@@ -145,19 +145,16 @@ def anonymise(
 
 
 def _recode(classes: Classes, limits: Requirements, search: str) -> Recoding:
-    """Recode class by class, which knows one limit only: k."""
-    if limits.suppressible:
-        raise UsageError(
-            f'search="{search}" suppresses nobody.', remedy='Leave out suppression, or use search="optimal".'
-        )
-    if not limits.plain:
-        raise UsageError(f'search="{search}" takes k only.', remedy='Use search="optimal" with further requirements.')
+    """Recode class by class; what is published is counted again, not taken from the search."""
+    from discreet.anonymity.local.acceptance import Acceptance, verify
     from discreet.anonymity.local.mondrian import mondrian
     from discreet.anonymity.local.recoding import recode_locally
 
+    acceptance = Acceptance.of(classes, limits, search)
+    options: dict[str, Any] = {"k": acceptance.k, "allowed": acceptance.allowed, "suppressible": limits.suppressible}
     if search == "local":
-        return recode_locally(classes, k=limits.k)
-    return mondrian(classes, k=limits.k, relaxed=search == "mondrian-relaxed")
+        return verify(recode_locally(classes, **options), limits)
+    return verify(mondrian(classes, relaxed=search == "mondrian-relaxed", **options), limits)
 
 
 def _stopwatch(limit: float | None, clock: Callable[[], float] | None, watch: Watch | None) -> Watch:

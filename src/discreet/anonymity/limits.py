@@ -292,10 +292,13 @@ class Requirements:
         """Whether size is all that matters."""
         return all(isinstance(limit, Size) for limit in self.requirements)
 
-    def violated(self, classes: Classes, *, monotone: bool = False) -> Any:
-        """Which classes may not be published, by all requirements or only by the monotone ones."""
+    def violated(self, classes: Classes, *, monotone: bool = False, hidden: Flags | None = None) -> Any:
+        """Which classes may not be published, by all requirements or only by the monotone ones.
+
+        `hidden` classes are suppressed already, but belong to the table to which others are compared.
+        """
         chosen = [limit for limit in self.requirements if limit.monotone or not monotone]
-        bad = np.zeros(len(classes), dtype=bool)
+        bad = np.zeros(len(classes), dtype=bool) if hidden is None else hidden.copy()
         for limit in chosen:
             if not isinstance(limit, AverageRisk):
                 bad |= limit.violated(classes)

@@ -300,7 +300,7 @@ def column_loss(recoding: Recoding, place: int) -> float:
     """v = max(0, (sum of shares + suppressed - N/n) / (N - N/n)), with N people and n leaves."""
     column, labels = recoding.classes.columns[place], recoding.labels[place]
     # The distinct pairs of a value and what it is published as, and the share of the column behind the latter.
-    pairs = np.unique(recoding.classes.codes[place] * len(labels) + recoding.codes[place])
+    pairs = np.unique((recoding.classes.codes[place] * len(labels) + recoding.codes[place])[recoding.kept])
     values, codes = pairs // len(labels), pairs % len(labels)
     index, share = {label: code for code, label in enumerate(labels)}, np.full(len(values), -1.0)
     hierarchy = column.hierarchy
@@ -316,7 +316,7 @@ def column_loss(recoding: Recoding, place: int) -> float:
         low, high = -_most(codes, -ranks[values], len(labels)), _most(codes, ranks[values], len(labels))
         whole = (high - low + 1) / leaves
     people, kept = recoding.classes.records, recoding.kept
-    shares = float((whole[recoding.codes[place]] * recoding.classes.sizes)[kept].sum())
+    shares = float((whole[recoding.codes[place][kept]] * recoding.classes.sizes[kept]).sum())
     least = people / leaves
     return max(0.0, (shares + recoding.suppressed - least) / (people - least)) if leaves > 1 and people else 0.0
 

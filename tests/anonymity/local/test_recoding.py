@@ -138,9 +138,9 @@ def test_quality_stays_what_it_was(k: int, most: float) -> None:
 def at_least_two_kinds(kinds: Ints) -> Any:
     """A predicate on groups: members of at least two kinds."""
 
-    def allowed(member: Ints, groups: int) -> Any:
+    def allowed(rows: Ints, member: Ints, groups: int) -> Any:
         assert sorted(set(member.tolist())) == list(range(groups))
-        pairs = np.unique(member * 10 + kinds) // 10
+        pairs = np.unique(member * 10 + kinds[rows]) // 10
         return np.bincount(pairs, minlength=groups) >= 2
 
     return allowed
@@ -160,7 +160,7 @@ def test_groups_that_are_not_allowed_are_merged() -> None:
 
 def test_what_is_never_allowed_is_refused() -> None:
     with pytest.raises(UsageError, match="allowed"):
-        recode_locally(patients(200), k=2, allowed=lambda member, groups: np.zeros(groups, dtype=bool))
+        recode_locally(patients(200), k=2, allowed=lambda rows, member, groups: np.zeros(groups, dtype=bool))
 
 
 def test_people_who_share_nothing_with_k_others_are_counted_and_their_columns_named() -> None:

@@ -1,51 +1,59 @@
-"""Groups of local recoding, improved by moving members, on a forest of hierarchies."""
+"""Groups of local recoding, improved by moving members and joined where a requirement is violated."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from itertools import pairwise
+from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.anonymity.local.acceptance import Allowed
+from discreet.anonymity.local.forest import Forest, alike, compact
 from discreet.errors import UsageError
-from discreet.kernel.arrays import Ints, Label, group, pack, total
-from discreet.kernel.classes import Classes, Recoding
-from discreet.kernel.hierarchy import Hierarchy
+from discreet.kernel.arrays import Flags, Ints, total
 
-Allowed = Callable[[Ints, int], NDArray[np.bool_]]
 NEVER = 2**63 - 1
 GONE = -(2**61)
 """What an empty group has paid, so that no class joins it."""
+ASKING = 50_000
+"""Values that could be looked at while one change is asked about."""
 
 
 class Groups:
-    """Groups of classes, what each shows and what that costs, while they are being mended."""
+    """Groups of classes, what each shows and what that costs, while they are being mended.
 
-    def __init__(self, forest: Forest, k: int, member: Ints) -> None:
+    The last group is that of suppressed people, who lose everything; `suppressible` is how many there may be.
+    """
+
+    def __init__(self, forest: Forest, k: int, member: Ints, suppressible: int = 0) -> None:
         self.forest, self.sizes, self.k, self.work = forest, forest.sizes, k, 0
+        self.allowed: Allowed | None = None
         # The classes of each group.
         stops = np.cumsum(np.bincount(member))[:-1]
         members = [rows.tolist() for rows in np.split(np.argsort(member, kind="stable"), stops)]
-        self.member, self.members = member, members
-        self.people = total(member, forest.sizes, len(self.members))
-        self.nodes, self.bundles = forest.shown(member), _Bundles(forest)
-        self.cost = forest.cost[self.nodes].sum(axis=0)
+        self.member, self.members, self.hidden = member, [*members, []], len(members)
+        self.suppressible, self.full = suppressible, int(forest.cost[forest.roots].sum())
+        self.people = np.append(total(member, forest.sizes, len(members)), 0)
+        self.nodes, self.bundles = np.append(forest.shown(member), forest.leaves[:, :1], axis=1), _Bundles(forest)
+        self.cost = np.append(forest.cost[self.nodes[:, :-1]].sum(axis=0), self.full)
         self.paid = self.cost * self.people
         self.codes, self.leaves = self.bundles.code(self.nodes), self.bundles.code(forest.leaves)
 
+    @property
+    def kept(self) -> Flags:
+        """Which classes are published."""
+        return np.asarray(self.member != self.hidden)
+
     def fill(self) -> None:
         """No group of fewer than k people remains."""
-        for small in np.flatnonzero(self.people < self.k).tolist():
+        for small in np.flatnonzero(self.people[:-1] < self.k).tolist():
             if self.people[small] < self.k:
                 for row in list(self.members[small]):
                     self.move([row], self._nearest(row)[1])
 
     def mend(self, effort: int) -> None:
         """The dearest groups first, until nothing helps or the effort is spent."""
-        better = True
+        better, effort = True, self.work + effort
         while better and self.work < effort:
             better = False
             for number in np.argsort(-self.cost, kind="stable").tolist():
@@ -53,24 +61,39 @@ class Groups:
                     better = True
 
     def merge(self, allowed: Allowed) -> None:
-        """Groups that are not allowed join their nearest until all are, seen as they look when published."""
+        """Groups that are not allowed join their nearest, or are suppressed where that is cheaper, until all are.
+
+        Groups are seen as they look when published.
+        """
+        self.allowed = allowed
         while True:
-            looks = alike(self.forest.looks[self.nodes])
-            looks = compact(looks[self.member])
-            bad = ~allowed(looks, int(looks.max()) + 1)[looks]
+            rows = np.flatnonzero(self.kept)
+            if not len(rows):
+                return
+            looks = compact(alike(self.forest.looks[self.nodes])[self.member[rows]])
+            bad = ~allowed(rows, looks, int(looks.max()) + 1)[looks]
             if not bad.any():
                 return
-            for number in np.unique(self.member[bad]).tolist():
-                if self.people[number]:
-                    # The group with which another is merged at least cost.
-                    joint = self.bundles.joint(self.nodes[:, number], self.codes)
-                    _, home = _least(joint * (self.people + self.people[number]) - self.paid, number)
-                    if len(self.people) == 1 or not self.people[home] or joint[home] >= self.forest.cost[-1]:
-                        raise UsageError(
-                            "Even all people who can be published alike are no group that is allowed.",
-                            remedy="Ask for less, or give columns hierarchies that end in one value for all.",
-                        )
-                    self.move(list(self.members[number]), home)
+            numbers, grown = np.unique(self.member[rows[bad]]), set[int]()
+            for number in numbers[np.argsort(self.people[numbers], kind="stable")].tolist():
+                if self.people[number] and not (number in grown and self._fine([number])):
+                    grown.add(self._dissolve(number))
+
+    def _dissolve(self, number: int) -> int:
+        """A group joins the one with which that costs least, or is suppressed; gives its new home."""
+        people = self.people[number]
+        joint = self.bundles.joint(self.nodes[:, number], self.codes)
+        added, home = self._least(joint * (self.people + people) - self.paid, number)
+        alone = not self.people[home] or joint[home] >= self.forest.cost[-1]
+        if people <= self.suppressible - self.people[-1] and (alone or self.full * people < added):
+            home = self.hidden
+        elif alone:
+            raise UsageError(
+                "Even all people who can be published alike are no group that is allowed.",
+                remedy="Ask for less, allow more suppression, or give columns hierarchies that end in one value for all.",
+            )
+        self.move(list(self.members[number]), home)
+        return home
 
     def move(self, rows: Sequence[int], home: int) -> None:
         """Some classes of one group join another."""
@@ -84,6 +107,9 @@ class Groups:
     def _settle(self, number: int) -> None:
         rows = self.members[number]
         self.people[number] = self.sizes[rows].sum()
+        if number == self.hidden:
+            self.paid[number] = self.full * self.people[number]
+            return
         if not rows:
             self.cost[number], self.paid[number] = 0, GONE
             return
@@ -93,25 +119,29 @@ class Groups:
         self.paid[number] = self.cost[number] * self.people[number]
 
     def _nearest(self, row: int) -> tuple[int, int]:
-        """What it costs at least if a class joins another group, and which."""
+        """What it costs at least if a class joins another group or is suppressed, and which."""
         self.work += self.codes.size
-        joint = self.bundles.joint(self.forest.leaves[:, row], self.codes)
-        return _least(joint * (self.people + self.sizes[row]) - self.paid, self.member[row])
+        joint, size = self.bundles.joint(self.forest.leaves[:, row], self.codes), self.sizes[row]
+        added, home = self._least(joint * (self.people + size) - self.paid, self.member[row])
+        if self.full * size < added and size <= self.suppressible - self.people[-1]:
+            return int(self.full * size), self.hidden
+        return added, home
+
+    def _least(self, added: Ints, but: int) -> tuple[int, int]:
+        """The least of the costs of joining each group but one, and which group that is."""
+        added[but] = added[self.hidden] = NEVER
+        place = int(added.argmin())
+        return int(added[place]), place
 
     def _relieve(self, number: int) -> bool:
         """Dissolve a group, or let the member go whose leaving saves most, if either pays."""
+        if number == self.hidden:
+            return False
         rows = self.members[number]
         added, homes = zip(*map(self._nearest, rows), strict=True)
-        if sum(added) < self.paid[number]:
-            # All members move, unless together they then cost more than they do here.
-            touched = list(dict.fromkeys(homes))
-            before = self.paid[number] + self.paid[touched].sum()
-            for row, home in zip(rows, homes, strict=True):
-                self.move([row], home)
-            if self.paid[touched].sum() < before:
-                return True
-            for row in rows:
-                self.move([row], number)
+        # All members move, unless together they then cost more than they do here.
+        if sum(added) < self.paid[number] and self._changed(list(zip(rows, homes, strict=True))):
+            return True
         left = self.people[number] - self.sizes[rows]
         # What a group would cost a head without each of its members.
         leaves = self.forest.leaves[:, rows]
@@ -125,8 +155,7 @@ class Groups:
             return False
         if left[best] < self.k:
             return self._swap(number, rows[best], homes[best], int(gain[best]))
-        self.move([rows[best]], homes[best])
-        return True
+        return self._changed([(rows[best], homes[best])])
 
     def _swap(self, number: int, row: int, home: int, gain: int) -> bool:
         """One member goes and the class comes that joins the rest at least cost, if its own group can spare it."""
@@ -138,18 +167,35 @@ class Groups:
         spare = (self.people[self.member] - self.sizes >= self.k) & (people + self.sizes >= self.k)
         added[~spare | (self.member == number)] = NEVER
         comer = int(added.argmin())
-        if added[comer] >= gain:
-            return False
-        self.move([row], home)
-        self.move([comer], number)
-        return True
+        return bool(added[comer] < gain) and self._changed([(row, home), (comer, number)])
 
+    def _changed(self, moves: Sequence[tuple[int, int]]) -> bool:
+        """Let classes join groups, and take it back where that is dearer or a group is then not allowed."""
+        sources = [int(self.member[row]) for row, _ in moves]
+        touched = list(dict.fromkeys([*sources, *(home for _, home in moves)]))
+        before = self.paid[touched].sum()
+        # Every move looks through the members of its two groups, in Python.
+        self.work += 100 * len(moves) * max(len(self.members[number]) for number in touched)
+        for row, home in moves:
+            self.move([row], home)
+        left = [number for number in touched if self.people[number]]
+        fits = self.people[-1] <= self.suppressible
+        if fits and self.paid[left].sum() < before and self._fine(left):
+            return True
+        for (row, _), source in zip(reversed(moves), reversed(sources), strict=True):
+            self.move([row], source)
+        return False
 
-def _least(added: Ints, but: int) -> tuple[int, int]:
-    """The least of some costs, but for one place, and where it is."""
-    added[but] = NEVER
-    place = int(added.argmin())
-    return int(added[place]), place
+    def _fine(self, numbers: Sequence[int]) -> bool:
+        """Whether groups may be published as they are now."""
+        if self.allowed is None:
+            return True
+        self.work += ASKING
+        groups = [self.members[number] for number in numbers if number != self.hidden]
+        if not groups:
+            return True
+        rows, member = np.concatenate(groups), np.repeat(np.arange(len(groups)), [len(rows) for rows in groups])
+        return bool(self.allowed(rows, member, len(groups)).all())
 
 
 class _Bundles:
@@ -199,178 +245,3 @@ def _bundled(widths: Sequence[int], most: int) -> list[tuple[int, ...]]:
         bundles[-1] += (column,)
         codes *= widths[column]
     return bundles
-
-
-# The hierarchies of all columns as one numbered forest, so that common ancestors are look-ups.
-SCALE = 2**24
-"""Costs are whole numbers of this part of a column, so that sums are exact and ties break alike everywhere."""
-
-
-@dataclass(frozen=True, eq=False)
-class Forest:
-    """The hierarchies of all columns as one numbered set of nodes, those of a column in a row.
-
-    Leaves are in the order of their ancestors: what many have in common is what the first and the last have in common.
-    """
-
-    classes: Classes
-    leaves: Ints
-    """Per column, the leaf of each class."""
-    above: Ints
-    """Per level, the ancestor of each node; below its own level a node stands for itself, and tops repeat."""
-    cost: Ints
-    """Per node, how much of the column is lost; the entry at -1 is more than any real tuple can cost."""
-    starts: tuple[int, ...]
-    """Where the nodes of each column start, and where the last ones end."""
-    labels: tuple[Label, ...]
-    """Per node, its value."""
-
-    @classmethod
-    def of(cls, classes: Classes) -> Forest:
-        """From the hierarchies of classes at their finest level."""
-        if not classes.columns or any(column.level for column in classes.columns):
-            raise UsageError("Recoding starts from columns at their finest level.", remedy="Count the table again.")
-        trees = [_Tree(column.hierarchy) for column in classes.columns]
-        starts = np.cumsum([0, *(len(tree.labels) for tree in trees)])
-        leaves = [tree.place[codes] + start for tree, codes, start in zip(trees, classes.codes, starts, strict=False)]
-        above = [tree.above(max(classes.heights)) + start for tree, start in zip(trees, starts, strict=False)]
-        never = 2**61 // (max(classes.records, 1) * (len(trees) + 1))
-        cost = np.concatenate([*(tree.cost for tree in trees), [never]])
-        labels = tuple(label for tree in trees for label in tree.labels)
-        return cls(classes, np.array(leaves), np.concatenate(above, axis=1), cost, tuple(starts.tolist()), labels)
-
-    @property
-    def sizes(self) -> Ints:
-        """People per class."""
-        return self.classes.sizes
-
-    @cached_property
-    def tops(self) -> Ints:
-        """Per column, the top of each class."""
-        return np.asarray(self.above[-1][self.leaves])
-
-    @cached_property
-    def summits(self) -> tuple[int, ...]:
-        """Per column, the level from which on all people share one value; the height of the forest if there is none."""
-        ends = zip(self.leaves.min(axis=1), self.leaves.max(axis=1), strict=True)
-        return tuple(int((self.above[:, low] != self.above[:, high]).sum()) for low, high in ends)
-
-    @cached_property
-    def looks(self) -> Ints:
-        """Per node, the first node of its column with the same label: who sees the label cannot tell them apart."""
-        first: dict[tuple[int, Label], int] = {}
-        columns = np.repeat(np.arange(len(self.leaves)), np.diff(self.starts)).tolist()
-        pairs = enumerate(zip(columns, self.labels, strict=True))
-        return np.array([first.setdefault(pair, node) for node, pair in pairs], dtype=np.int64)
-
-    def join(self, first: Ints, second: Ints) -> Ints:
-        """The lowest common ancestors, -1 where there is none."""
-        node = np.full(np.broadcast_shapes(first.shape, second.shape), -1, dtype=np.int64)
-        for level in self.above[::-1]:
-            above = level[first]
-            node = np.where(above == level[second], above, node)
-        return node
-
-    def over(self, rows: Sequence[int]) -> Ints:
-        """Per column, the lowest common ancestor of some classes."""
-        leaves = self.leaves[:, rows]
-        return self.join(leaves.min(axis=1), leaves.max(axis=1))
-
-    def shown(self, member: Ints) -> Ints:
-        """Per column, the lowest common ancestor of the classes of each group."""
-        return self.join(*ends(self.leaves, member))
-
-    def published(self, member: Ints) -> Recoding:
-        """What is published when everybody shows what their group has in common."""
-        columns = [numbered([self.labels[node] for node in column.tolist()]) for column in self.shown(member)]
-        codes = tuple(codes[member] for _, codes in columns)
-        return Recoding(self.classes, tuple(labels for labels, _ in columns), codes, np.ones(len(member), dtype=bool))
-
-
-@dataclass(frozen=True, eq=False)
-class _Tree:
-    """One hierarchy with its leaves in the order of their ancestors, and its nodes numbered from them upwards."""
-
-    hierarchy: Hierarchy
-
-    @cached_property
-    def order(self) -> Ints:
-        """The value at each place among the leaves."""
-        return np.lexsort([self.hierarchy.map(0, level) for level in range(self.hierarchy.height)])
-
-    @cached_property
-    def place(self) -> Ints:
-        """The place of each value."""
-        return np.argsort(self.order, kind="stable")
-
-    @cached_property
-    def labels(self) -> list[Label]:
-        first, *others = self.hierarchy.labels
-        return [*(first[code] for code in self.order.tolist()), *(label for level in others for label in level)]
-
-    @property
-    def cost(self) -> Ints:
-        """(share - 1/n) / (1 - 1/n) of each node, with n leaves in the whole hierarchy."""
-        leaves = np.concatenate([self.hierarchy.leaves[0][self.order], *self.hierarchy.leaves[1:]])
-        return np.rint(SCALE * (leaves - 1) / max(self.hierarchy.size - 1, 1)).astype(np.int64)
-
-    def above(self, height: int) -> Ints:
-        """Per level, the ancestor of each node."""
-        levels = [np.arange(len(self.labels))]
-        starts = np.cumsum([0, *map(len, self.hierarchy.labels)]).tolist()
-        for (start, stop), parents in zip(pairwise(starts), self.hierarchy.parents, strict=False):
-            parent = np.arange(len(self.labels))
-            parent[start:stop] = stop + (parents if start else parents[self.order])
-            levels.append(parent[levels[-1]])
-        return np.array([*levels, *[levels[-1]] * (height - len(levels))])
-
-
-def check_parts(forest: Forest, k: int, places: Sequence[int] | None = None) -> Ints:
-    """The sets of classes that share no value with others on some columns; raise if one holds fewer than k people."""
-    people = int(forest.sizes.sum())
-    if not 1 <= k <= people:
-        raise UsageError(f"k is {k}, and there are {people} people.", remedy="Give a k from 1 up to that number.")
-    places = range(len(forest.leaves)) if places is None else places
-    part = alike(forest.tops[places])
-    small = int((total(part, forest.sizes, int(part.max()) + 1) < k).sum())
-    if small:
-        loose = [forest.classes.names[place] for place in places if np.ptp(forest.tops[place])]
-        raise UsageError(
-            f"{small} sets of fewer than {k} people have no value in common with others on {', '.join(loose)}.",
-            remedy="Give these columns hierarchies that end in one value for all.",
-        )
-    return part
-
-
-def ends(points: Ints, member: Ints) -> tuple[Ints, Ints]:
-    """Per row of points, the least and the greatest of each group."""
-    order = np.argsort(member, kind="stable")
-    starts = np.flatnonzero(np.diff(member[order], prepend=-1))
-    ordered = points[:, order]
-    return np.minimum.reduceat(ordered, starts, axis=1), np.maximum.reduceat(ordered, starts, axis=1)
-
-
-def alike(nodes: Ints) -> Ints:
-    """A number per column of a matrix, equal where columns are.
-
-    >>> alike(np.array([[7, 7, 9], [3, 3, 3]])).tolist()
-    [0, 0, 1]
-    """
-    places = nodes - nodes.min(axis=1, keepdims=True)
-    return group(*pack(list(places), (places.max(axis=1) + 1).tolist(), nodes.shape[1]))[1]
-
-
-def compact(member: Ints) -> Ints:
-    """The same groups numbered without gaps."""
-    return np.unique(member, return_inverse=True)[1].reshape(-1)
-
-
-def numbered(labels: Sequence[Label]) -> tuple[tuple[Label, ...], Ints]:
-    """The distinct labels, and the place of each among them.
-
-    >>> numbered(["a", None, "a"])
-    (('a', None), array([0, 1, 0]))
-    """
-    index: dict[Label, int] = {}
-    codes = [index.setdefault(label, len(index)) for label in labels]
-    return tuple(index), np.array(codes, dtype=np.int64)

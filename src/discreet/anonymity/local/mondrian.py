@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from discreet.anonymity.local.groups import SCALE, Forest, check_parts, compact, ends, numbered
+from discreet.anonymity.local.acceptance import Allowed
+from discreet.anonymity.local.forest import SCALE, Forest, compact, ends, numbered, parts, spread_out, without
 from discreet.errors import ColumnError, UsageError
-from discreet.kernel.arrays import Flags, Floats, Ints, Label
+from discreet.kernel.arrays import Flags, Floats, Ints, Label, total
 from discreet.kernel.classes import Classes, Column, Recoding
 from discreet.kernel.hierarchy import as_numbers
 
@@ -22,11 +24,20 @@ HOPELESS = 2**62
 """A cut that may not be made."""
 
 
-def mondrian(classes: Classes, *, k: int, relaxed: bool = False, ordered: Sequence[str] | None = None) -> Recoding:
-    """Publish everybody in boxes of at least k people: intervals of ordered columns, common ancestors of the others.
+def mondrian(
+    classes: Classes,
+    *,
+    k: int,
+    relaxed: bool = False,
+    ordered: Sequence[str] | None = None,
+    allowed: Allowed | None = None,
+    suppressible: int = 0,
+) -> Recoding:
+    """Publish people in boxes of at least k: intervals of ordered columns, common ancestors of the others.
 
     Columns of numbers are ordered unless `ordered` names others. Strict boxes share no value of the column they were
-    cut along; relaxed ones may, which balances them better.
+    cut along; relaxed ones may, which balances them better. `allowed` says which boxes may be published besides. At
+    most `suppressible` people are left out, where their boxes lose more by them than they lose.
 
     >>> from discreet.kernel import AnyValue
     >>> people = Classes.of(["sex", "age"], [("F", "30"), ("F", "31"), ("F", "50"), ("M", "58")],
@@ -45,14 +56,23 @@ def mondrian(classes: Classes, *, k: int, relaxed: bool = False, ordered: Sequen
         for column, codes, leaves in zip(classes.columns, classes.codes, forest.leaves, strict=True)
     ]
     loose = [place for place, axis in enumerate(axes) if not axis.ordered]
-    member = _boxes(axes, classes.sizes, check_parts(forest, k, loose), k, relaxed)
-    labels, codes = [], []
+    part, kept = parts(forest, k, loose, allowed=allowed, suppressible=suppressible)
+    if not kept.all():
+        options: dict[str, Any] = {"k": k, "relaxed": relaxed, "ordered": ordered}
+        return without(classes, kept, mondrian, allowed=allowed, suppressible=suppressible, **options)
+    member = boxes(axes, classes.sizes, part, k, relaxed=relaxed, allowed=allowed)
+    if suppressible:
+        kept = _trimmed(axes, classes.sizes, member, k, allowed=allowed, suppressible=suppressible)
+    columns, member = [], compact(member[kept])
     for axis in axes:
-        low, high = ends(axis.points[None, :], member)
-        shown, of_box = numbered(axis.labels(low[0], high[0]))
-        labels.append(shown)
-        codes.append(of_box[member])
-    return Recoding(classes, tuple(labels), tuple(codes), np.ones(len(member), dtype=bool))
+        low, high = ends(axis.points[None, kept], member)
+        columns.append(numbered(axis.labels(low[0], high[0])))
+    return spread_out(classes, columns, member, kept)
+
+
+def branches(forest: Forest) -> list[_Axis]:
+    """Every column as an axis along its hierarchy."""
+    return [_Branches(leaves, forest) for leaves in forest.leaves]
 
 
 # Columns as axes.
@@ -82,6 +102,10 @@ class _Scale:
         """How much of the column is between two places, at most 1."""
         return np.asarray((self.values[high] - self.values[low]) / max(self.values[-1] - self.values[0], math.ulp(0.0)))
 
+    def lost(self, low: Ints, high: Ints) -> Floats:
+        """The share of the values that is between two places: what a box loses."""
+        return np.asarray((high - low) / max(len(self.values) - 1, 1))
+
     def keys(self, points: Ints, low: Ints, high: Ints) -> Ints:
         """What must not be torn apart when the box from `low` to `high` around each point is cut."""
         return points
@@ -102,6 +126,8 @@ class _Branches:
 
     def width(self, low: Ints, high: Ints) -> Floats:
         return self.forest.cost[self.forest.join(low, high)] / SCALE
+
+    lost = width
 
     def keys(self, points: Ints, low: Ints, high: Ints) -> Ints:
         """The child of the lowest common ancestor above each point."""
@@ -135,7 +161,9 @@ class _Round:
         return _Round(self.rows[inside], (np.cumsum(stays) - 1)[self.box[inside]], self.spent[:, stays])
 
 
-def _boxes(axes: Sequence[_Axis], sizes: Ints, start: Ints, k: int, relaxed: bool) -> Ints:
+def boxes(
+    axes: Sequence[_Axis], sizes: Ints, start: Ints, k: int, *, relaxed: bool = False, allowed: Allowed | None = None
+) -> Ints:
     """The box of each class when no box can be cut any more."""
     member, number = np.empty(len(sizes), dtype=np.int64), 0
     points = np.array([axis.points for axis in axes])
@@ -165,14 +193,17 @@ def _boxes(axes: Sequence[_Axis], sizes: Ints, start: Ints, k: int, relaxed: boo
             people = sizes[rows]
             halves = _halves(box, keys, people, k, torn=relaxed)
             side = np.where(ordered[choice][box], halves, _children(box, keys, people, k))
+            if allowed is not None:
+                side = _allowed_sides(allowed, rows, box, side, people, ordered[choice])
             most = int(side.max()) + 1
-            parts, part = np.unique(box * most + side, return_inverse=True)
-            part, parent = part.reshape(-1), parts // most
+            numbers, part = np.unique(box * most + side, return_inverse=True)
+            part, parent = part.reshape(-1), numbers // most
             cut = np.bincount(parent) > 1
             spent = current.spent.copy()
             spent[choice, np.arange(len(choice))] |= ~cut
-            # A cut can open a way along a hierarchy that was closed before, but never one along an order.
-            spent[np.ix_(~ordered, cut)] = False
+            # A cut can open a way along a hierarchy that was closed before, but one along an order only where more
+            # than sizes matters.
+            spent[np.ix_(~ordered | (allowed is not None), cut)] = False
             order = np.argsort(part, kind="stable")
             current = _Round(rows[order], part[order], spent[:, parent])
     return compact(member)
@@ -204,3 +235,75 @@ def _children(box: Ints, keys: Ints, people: Ints, k: int) -> Ints:
     smallest = order[np.flatnonzero(np.diff(owner[order], prepend=-1))]
     side[smallest[(pooled > 0) & (pooled < k)]] = 0
     return np.asarray(side[run])
+
+
+def _allowed_sides(allowed: Allowed, rows: Ints, box: Ints, side: Ints, people: Ints, ordered: Flags) -> Ints:
+    """The same cuts without parts that are not allowed: halves stay whole, children stay together.
+
+    A rest of children that is not allowed takes the smallest child along.
+    """
+    while True:
+        most = int(side.max()) + 1
+        numbers, part = np.unique(box * most + side, return_inverse=True)
+        part, owner = part.reshape(-1), numbers // most
+        several = np.bincount(owner)[owner] > 1
+        bad = several & ~allowed(rows, part, len(numbers))
+        if not bad.any():
+            return side
+        rest = numbers % most == 0
+        taken = (bad & ~rest) | (several & ordered[owner] & np.isin(owner, owner[bad]))
+        order = np.lexsort((np.bincount(part, people), rest, owner))
+        smallest = order[np.flatnonzero(np.diff(owner[order], prepend=-1))]
+        taken[smallest[np.isin(owner[smallest], owner[bad & rest])]] = True
+        side = np.where(taken[part], 0, side)
+
+
+# Suppression: the outermost people of a box whose leaving saves the others more than they lose.
+
+
+def _trimmed(
+    axes: Sequence[_Axis], sizes: Ints, member: Ints, k: int, *, allowed: Allowed | None, suppressible: int
+) -> Flags:
+    """Which classes stay in their boxes."""
+    kept, fixed = np.ones(len(sizes), dtype=bool), np.zeros(len(sizes), dtype=bool)
+    columns = sum(float(axis.lost(axis.points.min(), axis.points.max())) > 0 for axis in axes)
+    left = suppressible
+    while True:
+        rows = np.flatnonzero(kept)
+        box = compact(member[rows])
+        people, size = total(box, sizes[rows], int(box.max()) + 1), sizes[rows]
+        gain = _gain(axes, rows, box, people, size) - columns * size
+        gain[fixed[rows] | (people[box] - size < k) | (size > left)] = 0
+        order = np.lexsort((-gain, box))
+        best = order[np.flatnonzero(np.diff(box[order], prepend=-1))]
+        best = best[gain[best] > 0]
+        # Those that gain most a head, as far as the allowance goes.
+        best = best[np.argsort(-gain[best] / size[best], kind="stable")]
+        best = best[np.cumsum(size[best]) <= left]
+        if not len(best):
+            return kept
+        stays = np.ones(len(rows), dtype=bool)
+        stays[best] = False
+        fine = np.ones(len(people), dtype=bool) if allowed is None else allowed(rows[stays], box[stays], len(people))
+        fixed[rows[best[~fine[box[best]]]]] = True
+        gone = best[fine[box[best]]]
+        kept[rows[gone]] = False
+        left -= int(size[gone].sum())
+
+
+def _gain(axes: Sequence[_Axis], rows: Ints, box: Ints, people: Ints, size: Ints) -> Floats:
+    """What each class would save the others of its box by leaving, with what it loses itself there."""
+    now, then = np.zeros(len(rows)), np.zeros(len(rows))
+    starts = np.flatnonzero(np.diff(np.sort(box), prepend=-1))
+    stops = np.append(starts[1:], len(rows)) - 1
+    for axis in axes:
+        points = axis.points[rows]
+        order = np.lexsort((points, box))
+        ordered = points[order]
+        low, high = ordered[starts], ordered[stops]
+        second, last = ordered[np.minimum(starts + 1, stops)], ordered[np.maximum(stops - 1, starts)]
+        least = np.where(np.isin(np.arange(len(rows)), order[starts]), second[box], low[box])
+        most = np.where(np.isin(np.arange(len(rows)), order[stops]), last[box], high[box])
+        now += axis.lost(low, high)[box]
+        then += axis.lost(least, most)
+    return np.asarray(now * people[box] - then * (people[box] - size))

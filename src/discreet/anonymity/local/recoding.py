@@ -3,7 +3,8 @@
 Nodes of the lattice are visited from cheap to dear. A tuple shared by k people who are not yet served is published for
 all of them; the others wait for dearer nodes. Where a lattice is too large for that, tuples are grown from single
 people by joining their nearest. Each group then shows the lowest common ancestors of its members, and the dearest
-groups are mended by moving members to where they cost less. Nobody is suppressed.
+groups are mended by moving members to where they cost less. With requirements on sensitive columns, groups that violate
+them join their nearest; people cut along hierarchies from the top are tried as well, and what loses less is published.
 """
 
 from __future__ import annotations
@@ -15,7 +16,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.anonymity.local.groups import NEVER, Allowed, Forest, Groups, check_parts, compact
+from discreet.anonymity.local.acceptance import Allowed
+from discreet.anonymity.local.forest import Forest, compact, parts, without
+from discreet.anonymity.local.groups import NEVER, Groups
+from discreet.anonymity.local.mondrian import boxes, branches
+from discreet.anonymity.losses import loss_of
 from discreet.kernel.arrays import Floats, Ints
 from discreet.kernel.classes import Classes, Recoding
 
@@ -29,11 +34,13 @@ EFFORT = 2 * 10**8
 """So many values may be looked at while groups are mended: about a second."""
 
 
-def recode_locally(classes: Classes, *, k: int, allowed: Allowed | None = None, effort: int = EFFORT) -> Recoding:
-    """Publish everybody in groups of at least k who look alike, at as little loss as can be found.
+def recode_locally(
+    classes: Classes, *, k: int, allowed: Allowed | None = None, suppressible: int = 0, effort: int = EFFORT
+) -> Recoding:
+    """Publish people in groups of at least k who look alike, at as little loss as can be found.
 
-    `allowed` says which groups may be published besides, given the group of each class and the number of groups; those
-    that may not are merged with their nearest.
+    `allowed` says which groups may be published besides. At most `suppressible` people are left out, where that costs
+    less than to publish them.
 
     >>> from discreet.kernel import AnyValue, Widths
     >>> people = Classes.of(["sex", "age"], [("F", "30"), ("F", "31"), ("M", "30"), ("M", "58")],
@@ -42,11 +49,29 @@ def recode_locally(classes: Classes, *, k: int, allowed: Allowed | None = None, 
     [('F', '[30, 40)'), ('M', '*')]
     """
     forest = Forest.of(classes)
-    check_parts(forest, k)
+    part, kept = parts(forest, k, allowed=allowed, suppressible=suppressible)
+    if not kept.all():
+        return without(classes, kept, recode_locally, k=k, allowed=allowed, suppressible=suppressible, effort=effort)
+    groups = _grouped(forest, k, suppressible)
+    groups.mend(effort)
+    if allowed is None:
+        return forest.published(groups.member, groups.kept)
+    groups.merge(allowed)
+    cut = Groups(forest, k, boxes(branches(forest), forest.sizes, part, k, allowed=allowed), suppressible)
+    cut.allowed = allowed
+    recodings = []
+    for found in (groups, cut):
+        found.mend(effort)
+        recodings.append(forest.published(found.member, found.kept))
+    return min(recodings, key=loss_of)
+
+
+def _grouped(forest: Forest, k: int, suppressible: int) -> Groups:
+    """Groups of at least k people, from cheap to dear."""
     served = _Served(len(forest.sizes))
     if math.prod(forest.classes.heights) <= MOST_NODES:
         _visit(_Unserved.of(forest, k), _Agenda(forest), served)
-    groups = Groups(forest, k, compact(served.member))
+    groups = Groups(forest, k, compact(served.member), suppressible)
     rows = served.left
     if forest.sizes[rows].sum() >= k:
         # In blocks of classes that agree where it costs most to differ.
@@ -54,13 +79,10 @@ def recode_locally(classes: Classes, *, k: int, allowed: Allowed | None = None, 
         order = np.lexsort(forest.leaves[np.argsort(rise, kind="stable")][:, rows])
         for start in range(0, len(rows), BLOCK):
             _grow(_Block(groups, rows[order[start : start + BLOCK]]), served)
-        groups = Groups(forest, k, compact(served.member))
+        groups = Groups(forest, k, compact(served.member), suppressible)
     # Those left at the end, too few to share anything, are groups by themselves until they are filled.
     groups.fill()
-    groups.mend(effort)
-    if allowed is not None:
-        groups.merge(allowed)
-    return forest.published(compact(groups.member))
+    return groups
 
 
 class _Served:
