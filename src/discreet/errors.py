@@ -13,6 +13,7 @@ DiscreetError                      70  a bug, if it is ever raised as itself
 │   │   └── TooManyColumns          3  more columns than a table may have
 │   ├── EmptySource                 3  there is nobody in it
 │   ├── CountError                  3  a count column holds something that is no number of people
+│   ├── WeightError                 3  a survey weight is no positive number
 │   ├── OutsideHierarchy            3  values that their hierarchy does not know
 │   └── PopulationError             3  the population is not that of the data
 ├── PolicyError                     4  the policy file is wrong
@@ -65,6 +66,7 @@ __all__ = [
     "StoreUnreachable",
     "TooManyColumns",
     "UsageError",
+    "WeightError",
 ]
 
 
@@ -143,6 +145,10 @@ class EmptySource(DataError):
 
 class CountError(DataError):
     """A count column holds something that is no number of people."""
+
+
+class WeightError(DataError):
+    """A survey weight is no positive number."""
 
 
 class OutsideHierarchy(DataError):

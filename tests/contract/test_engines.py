@@ -11,7 +11,7 @@ import pyarrow
 import pytest
 
 import discreet
-from discreet.errors import ColumnError, CountError, EmptySource
+from discreet.errors import ColumnError, CountError, EmptySource, WeightError
 from tests.contract.readers import Reader
 
 ROWS: list[dict[str, Any]] = [
@@ -165,3 +165,35 @@ def test_assess_gives_the_same_numbers_everywhere(reader: Reader) -> None:
 def test_pandas_integers_that_became_floats_read_as_integers() -> None:
     frame = pandas.DataFrame({"age": [39.0, float("nan"), 39.0]})
     assert counted(discreet.read(frame), ["age"]) == {("39",): 2, (None,): 1}
+
+
+# survey weights
+
+SURVEY = {"data": {"weight": "dose"}, "columns": {"sex": {"role": "quasi"}}}
+
+
+def test_survey_weights_are_summed_per_class(reader: Reader) -> None:
+    rows = [*ROWS[:3], {**ROWS[2], "dose": Decimal("0.25")}, {**ROWS[2], "dose": Decimal("1234.50")}]
+    table = reader(arrow_table(rows), discreet.Policy.from_dict(SURVEY))
+    classes = table.surveyed(table.classes())
+    assert classes.survey is not None
+    assert dict(zip(classes.tuples(), classes.survey.people(len(classes)), strict=True)) == {
+        ("F",): 3.0,
+        ("M",): 1236.75,
+    }
+    assert classes.sizes.tolist() == [2, 3]
+    assert "dose" in table.published
+
+
+def test_survey_weights_and_households_are_counted_together(reader: Reader) -> None:
+    data = {"weight": "dose", "household": "zip"}
+    rows = [*ROWS[:3], {**ROWS[3], "dose": Decimal("7.00")}, {**ROWS[3], "dose": Decimal("9.00")}]
+    found = discreet.assess(reader(arrow_table(rows), discreet.Policy.from_dict({**SURVEY, "data": data}))).household
+    assert found is not None
+    assert (found.households, found.without_number, found.individual) == (4, 2, "weighted")
+
+
+def test_survey_weights_must_be_positive_numbers(reader: Reader) -> None:
+    rows = [*ROWS[:3], {**ROWS[2], "dose": Decimal("0.00")}, {**ROWS[2], "dose": Decimal("-1.50")}, ROWS[3]]
+    with pytest.raises(WeightError, match="on 3 rows"):
+        discreet.assess(reader(arrow_table(rows), discreet.Policy.from_dict(SURVEY)))

@@ -37,6 +37,8 @@ KEYS = {
     "average_risk",
     "population_uniqueness",
     "presence",
+    "weighted",
+    "household",
     "sensitive",
     "economics",
     "attack",

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from discreet.errors import ColumnError, UsageError
 from discreet.kernel.arrays import Ints, Label, group, pack, total
-from discreet.kernel.hierarchy import Hierarchy, Histogram, read_only, text
+from discreet.kernel.hierarchy import Coded, Hierarchy, Histogram, read_only, text
 from discreet.kernel.rules import FEW, Flat, OutsideValues, Rule, bind, outside_error
 from discreet.kernel.serialise import card
+from discreet.kernel.survey import Survey
 
 
 # How the values of a sensitive column spread over the classes.
@@ -109,6 +110,8 @@ class Classes:
     """People per class."""
     spreads: Mapping[str, Spread] = field(default_factory=dict)
     """Sensitive columns that were counted along."""
+    survey: Survey | None = None
+    """Survey weights and households, where they were counted along."""
 
     @classmethod
     def of(
@@ -144,7 +147,7 @@ class Classes:
         object.__setattr__(self, "spreads", MappingProxyType(dict(self.spreads)))
 
     def __reduce__(self) -> tuple[type[Classes], tuple[Any, ...]]:
-        return Classes, (self.columns, self.codes, self.sizes, dict(self.spreads))
+        return Classes, (self.columns, self.codes, self.sizes, dict(self.spreads), self.survey)
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -208,7 +211,8 @@ class Classes:
     def keep(self, kept: NDArray[np.bool_]) -> Classes:
         """Only the classes marked true."""
         spreads = {name: spread.only(kept) for name, spread in self.spreads.items()}
-        return Classes(self.columns, tuple(codes[kept] for codes in self.codes), self.sizes[kept], spreads)
+        survey = None if self.survey is None else self.survey.only(kept)
+        return Classes(self.columns, tuple(codes[kept] for codes in self.codes), self.sizes[kept], spreads, survey)
 
     def suppress(self, *, below: int) -> tuple[Classes, int]:
         """Classes of at least `below` people, and the number of people left out.
@@ -259,9 +263,7 @@ class Classes:
         hierarchies, outside = bound_columns(Histogram({name: sensitive}, histogram.counts), {name: rule or Flat()})
         if outside:
             raise outside_error(outside)
-        columns = [(column, histogram.columns[column.name].ordered()) for column in self.columns]
-        codes = [_codes(column, coded.values)[coded.codes] for column, coded in columns]
-        owners = self._find(codes, len(histogram.counts))
+        owners = self.places(histogram.columns, len(histogram.counts))
         loose = Spread(name, hierarchies[name], owners, sensitive.codes, histogram.counts)
         if (owners < 0).any() or not np.array_equal(total(owners, histogram.counts, len(self)), self.sizes):
             raise UsageError(
@@ -269,6 +271,17 @@ class Classes:
                 remedy="Count both from the same table, at the finest level.",
             )
         return replace(self, spreads={**self.spreads, name: loose.over(np.arange(len(self)))})
+
+    def with_survey(self, histogram: Histogram, *, household: str | None, person: Sequence[str]) -> Classes:
+        """Classes with their survey weights and households, from the histogram of both."""
+        histogram = histogram.occupied()
+        owners = self.places(histogram.columns, len(histogram.counts))
+        return replace(self, survey=Survey.of(histogram, owners, household=household, person=person))
+
+    def places(self, columns: Mapping[str, Coded], rows: int) -> Ints:
+        """The class of each row of some columns, or -1."""
+        mine = [(column, columns[column.name]) for column in self.columns]
+        return self._find([_codes(column, coded.values)[coded.codes] for column, coded in mine], rows)
 
     def __repr__(self) -> str:
         levels = [f"{column.name}:{column.level}" if column.level else column.name for column in self.columns]
@@ -288,7 +301,11 @@ class Classes:
         first, member, groups = group(keys, bound)
         spreads = {name: spread.over(member) for name, spread in self.spreads.items()}
         return Classes(
-            self.columns, tuple(codes[first] for codes in self.codes), total(member, self.sizes, groups), spreads
+            self.columns,
+            tuple(codes[first] for codes in self.codes),
+            total(member, self.sizes, groups),
+            spreads,
+            None if self.survey is None else self.survey.over(member),
         )
 
     def _place(self, name: str) -> int:
@@ -411,7 +428,8 @@ class Recoding:
             Column(name, Hierarchy.of([(label,) for label in labels]))
             for name, labels in zip(self.names, self.labels, strict=True)
         )
-        return Classes(columns, self.codes, self.classes.sizes, self.classes.spreads).keep(self.kept).regrouped()
+        whole = replace(self.classes, columns=columns, codes=self.codes)
+        return whole.keep(self.kept).regrouped()
 
     def __repr__(self) -> str:
         people = f"{self.published.records} of {self.classes.records} people"

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ColumnError, CountError
-from discreet.kernel.arrays import Floats, Ints, Label
+from discreet.kernel.arrays import Array, Floats, Ints, Label
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +126,7 @@ def as_moments(labels: Sequence[Label]) -> NDArray[np.object_] | None:
     return None
 
 
-def read_only(array: Ints) -> Ints:
+def read_only(array: Array) -> Array:
     """The same numbers, safe to share."""
     shared = array.view()
     shared.flags.writeable = False
@@ -176,6 +176,8 @@ class Histogram:
 
     columns: dict[str, Coded]
     counts: Ints
+    weights: Floats | None = None
+    """Per tuple the sum of survey weights, where an engine was asked for it."""
 
     @classmethod
     def from_rows(cls, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Histogram:
@@ -200,7 +202,7 @@ class Histogram:
             return self
         met = self.counts > 0
         columns = {name: Coded(coded.values, coded.codes[met]) for name, coded in self.columns.items()}
-        return Histogram(columns, self.counts[met])
+        return Histogram(columns, self.counts[met], None if self.weights is None else self.weights[met])
 
     def __repr__(self) -> str:
         return f"Histogram({len(self.counts)} tuples by {', '.join(self.columns)})"

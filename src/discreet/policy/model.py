@@ -94,6 +94,10 @@ class Policy:
     decimal: str = "."
     """What separates the decimals of numbers written as text."""
     count: str | None = None
+    weight: str | None = None
+    """Column of survey weights, which are numbers above 0."""
+    household: str | None = None
+    """Column of household numbers."""
     person: Literal["row"] | None = None
     """"row" where the policy says that each row is a person, even if numbers of an identifier repeat."""
     file: str = ""
@@ -162,6 +166,8 @@ class Policy:
             delimiter=self.population.delimiter,
             encoding=self.population.encoding,
             count=self.population.count,
+            weight=None,
+            household=None,
         )
 
     def rule(self, column: str) -> Rule:
@@ -196,6 +202,13 @@ def _build(content: dict[str, Any], *, folder: Path, file: str, source: str) -> 
                 line = line_of(source, ["columns", name, "hierarchy"])  # only now: it looks through the whole file
                 raise HierarchyError(problem, remedy=error.remedy, file=file, line=line) from None
     _refuse_two_roles(parsed, file=file, source=source)
+    if parsed.data.weight is not None and parsed.data.count is not None:
+        raise PolicyError(
+            "[data] has both weight and count, but a row is either one person of a sample or several people.",
+            remedy="Keep weight for survey weights, or count for rows that stand for several people of the data.",
+            file=file,
+            line=line_of(source, ["data", "weight"]),
+        )
     leaves = {name: rules[name].leaves for name in rules}
     canonical = json.dumps([content, leaves], sort_keys=True, ensure_ascii=False, default=str)
     digest = hashlib.sha256(canonical.encode()).hexdigest()
@@ -218,6 +231,8 @@ def _build(content: dict[str, Any], *, folder: Path, file: str, source: str) -> 
         missing=tuple(parsed.data.missing),
         decimal=parsed.data.decimal or ".",
         count=parsed.data.count,
+        weight=parsed.data.weight,
+        household=parsed.data.household,
         person=parsed.data.person,
         file=file,
         digest=digest,

@@ -137,6 +137,10 @@ class DataSection(_Section):
         default=None, description="What separates the decimals of numbers written as text; a point when absent."
     )
     count: str | None = Field(default=None, description="Column that says how many people a row stands for.")
+    weight: str | None = Field(
+        default=None, description="Column of survey weights: how many people of the population a person stands for."
+    )
+    household: str | None = Field(default=None, description="Column of household numbers.")
     person: Literal["row"] | None = Field(
         default=None,
         description="row: each row is a person, even where the numbers of an identifier repeat.",

@@ -15,6 +15,7 @@ from discreet.risk.reidentification import (
     presence,
     prosecutor,
 )
+from discreet.risk.survey import HouseholdRisk, WeightedRisk, individual
 from discreet.risk.table_profile import ColumnProfile, Combination, Profile, profile, singling_out
 
 __all__ = [
@@ -23,15 +24,18 @@ __all__ = [
     "ColumnProfile",
     "Combination",
     "Economics",
+    "HouseholdRisk",
     "Inference",
     "Payoffs",
     "PopulationUniqueness",
     "Presence",
     "Profile",
     "Reidentification",
+    "WeightedRisk",
     "assess",
     "bands",
     "estimate",
+    "individual",
     "infer",
     "journalist",
     "marketer",

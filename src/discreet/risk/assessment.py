@@ -27,6 +27,7 @@ from discreet.risk.reidentification import (
     presence,
     prosecutor,
 )
+from discreet.risk.survey import HouseholdRisk, MemberRisk, WeightedRisk, households, weighted
 from discreet.wording import brief_percent, percent
 
 
@@ -64,6 +65,14 @@ class Governed(Protocol):
         """Its policy, if it has one."""
 
 
+@runtime_checkable
+class Surveyed(Protocol):
+    """A table that may be a survey sample."""
+
+    def surveyed(self, classes: Classes) -> Classes:
+        """Its classes with the weights and households that its policy declares."""
+
+
 @dataclass(frozen=True)
 class Assessment:
     """What publishing a table would risk, before anything is done about it."""
@@ -89,6 +98,10 @@ class Assessment:
     allowed_at_risk: float
     attack: UnderAttack | None = None
     """What a planning adversary would do, where one was given."""
+    weighted: WeightedRisk | None = None
+    """Risk by survey weights, where the policy names them."""
+    household: HouseholdRisk | None = None
+    """Risk of households, where the policy names their numbers."""
 
     @property
     def average_risk(self) -> float:
@@ -115,6 +128,8 @@ class Assessment:
             else {**self.population_uniqueness.to_dict(), "known_uniques": self.population_uniques}
         ),
         presence=lambda self: self.presence,
+        weighted=lambda self: self.weighted,
+        household=lambda self: self.household,
         sensitive=lambda self: self.inference,
         economics=lambda self: self.economics,
         attack=lambda self: None if self.attack is None else self.attack.to_dict(self.threshold),
@@ -214,6 +229,9 @@ def assess(
             "An external table, and losses, matter with an adversary only.", remedy="Give attack= as well."
         )
     linked = sample.sizes if everybody is None else linked_sizes(sample, everybody)[0]
+    if isinstance(table, Surveyed):
+        sample = table.surveyed(sample)
+    members = MemberRisk.of(sample, linked, known=everybody is not None)
     return Assessment(
         columns=sample.names,
         levels=sample.levels,
@@ -234,6 +252,8 @@ def assess(
         economics=None if economics is None else economics.play(sample.sizes, linked),
         allowed_at_risk=limits.at_risk,
         attack=struck,
+        weighted=weighted(sample, members, threshold=threshold),
+        household=households(sample, members, threshold=threshold),
     )
 
 

@@ -17,11 +17,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from discreet.errors import ColumnError, CountError, TooManyColumns, UsageError
+from discreet.errors import ColumnError, CountError, TooManyColumns, UsageError, WeightError
 from discreet.kernel import Coded, Histogram, Recoding
 from discreet.kernel.arrays import Flags, Ints, Label
 from discreet.kernel.hierarchy import text as spelling
 from discreet.kernel.number_rules import number
+from discreet.kernel.survey import MOST
 from discreet.policy import Policy
 
 if TYPE_CHECKING:
@@ -188,10 +189,15 @@ class Engine(Protocol):
     def fields(self) -> tuple[Field, ...]:
         """The columns, in order."""
 
-    def count(self, by: Sequence[str], *, weight: str | None = None) -> Histogram:
+    @property
+    def ordered(self) -> bool:
+        """Whether rows are fetched in the order of the source, every time."""
+
+    def count(self, by: Sequence[str], *, weight: str | None = None, survey: str | None = None) -> Histogram:
         """People per distinct tuple of `by`.
 
-        A row counts as `weight` people where that column is given.
+        A row counts as `weight` people where that column is given. With `survey` the weights of that column are summed
+        along, each a positive number.
         """
 
     def count_each(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Histogram]:
@@ -203,7 +209,7 @@ class Engine(Protocol):
     def fetch(self, names: Sequence[str]) -> dict[str, Coded]:
         """The cells of some columns, row by row, coded as `count` codes them.
 
-        Files keep the order of their rows; other engines promise none.
+        Files keep the order of their rows; see `ordered`.
         """
 
     def chosen(self, recoding: Recoding, *, drop: Sequence[str]) -> Cells:
@@ -306,16 +312,27 @@ def refuse_wide(columns: int, source: str) -> None:
         )
 
 
-def count_sql(by: Sequence[str], *, weight: str | None, relation: str, quote: Callable[[str], str]) -> str:
-    """The statement that counts; columns come back as c0, c1, ... and n.
+def count_sql(
+    by: Sequence[str],
+    *,
+    weight: str | None,
+    relation: str,
+    quote: Callable[[str], str],
+    survey: str | None = None,
+    real: str = "DOUBLE",
+) -> str:
+    """The statement that counts; columns come back as c0, c1, ... and n, sums of survey weights as s.
+
+    `real` is the engine's type of real numbers.
 
     >>> count_sql(["sex"], weight=None, relation="people", quote=lambda name: f'"{name}"')
     'SELECT "sex" AS c0, COUNT(*) AS n FROM people GROUP BY "sex"'
     """
     people = "COUNT(*)" if weight is None else f"SUM(CAST({quote(weight)} AS DECIMAL(38, 0)))"
-    columns = ", ".join(f"{quote(name)} AS c{place}" for place, name in enumerate(by))
+    columns = [f"{quote(name)} AS c{place}" for place, name in enumerate(by)]
+    sums = [] if survey is None else [f"SUM(CAST({quote(survey)} AS {real})) AS s"]
     groups = ", ".join(quote(name) for name in by)
-    head = f"SELECT {columns + ', ' if columns else ''}{people} AS n FROM {relation}"
+    head = f"SELECT {', '.join([*columns, f'{people} AS n', *sums])} FROM {relation}"
     return f"{head} GROUP BY {groups}" if groups else head
 
 
@@ -327,12 +344,31 @@ def bad_weight_sql(weight: str, *, relation: str, quote: Callable[[str], str], c
     )
 
 
+def bad_survey_sql(
+    survey: str, *, relation: str, quote: Callable[[str], str], cast: str = "TRY_CAST", real: str = "DOUBLE"
+) -> str:
+    """How many rows have no positive, finite number as their survey weight."""
+    # What is not a number compares as larger than all others in every engine.
+    number = f"{cast}({quote(survey)} AS {real})"
+    return f"SELECT COUNT(*) AS bad FROM {relation} WHERE NOT COALESCE({number} > 0 AND {number} < {MOST:g}, FALSE)"
+
+
+def refuse_bad_survey(bad: int, survey: str) -> None:
+    """Stop if any row's survey weight is no positive number."""
+    if bad:
+        raise WeightError(
+            f"Column '{survey}' holds survey weights, but on {bad:,} rows there is no positive, finite number.",
+            remedy="Correct those rows or leave them out; in a CSV decimals are written with a point.",
+        )
+
+
 def refuse_bad_weights(bad: int, weight: str) -> None:
     """Stop if any row's count is no whole number of people."""
     if bad:
         raise CountError(
             f"Column '{weight}' says how many people a row stands for, but {bad} rows hold no whole number from 0 up.",
-            remedy="Correct those rows, or remove `count` from [data] in the policy if each row is one person.",
+            remedy="Correct those rows, or remove `count` from [data] in the policy if each row is one person. Survey "
+            "weights, which may be fractions, are named by `weight` instead.",
         )
 
 

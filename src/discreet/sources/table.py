@@ -57,7 +57,7 @@ class Table:
         """Columns to which the policy gives no role."""
         if self.policy is None:
             return self.columns
-        known = {*self.policy.roles, self.policy.count}
+        known = {*self.policy.roles, self.policy.count, self.policy.weight}
         return tuple(name for name in self.columns if name not in known)
 
     @property
@@ -65,7 +65,8 @@ class Table:
         """Every column that would be published, with its role."""
         policy = self.policy or Policy()
         left_out = {*policy.unpublished, *self.undeclared}
-        return {name: policy.roles.get(name, "count") for name in self.columns if name not in left_out}
+        plain = {policy.count: "count", policy.weight: "weight"}
+        return {name: policy.roles.get(name) or plain[name] for name in self.columns if name not in left_out}
 
     @cached_property
     def repeated_numbers(self) -> dict[str, Numbering]:
@@ -140,6 +141,17 @@ class Table:
         if key not in self._counted:
             self.hierarchies([*names, *sensitive])  # raises, for all columns at once
         return self._counted[key]
+
+    def surveyed(self, classes: Classes) -> Classes:
+        """Classes of this table with the survey weights and households that the policy declares."""
+        policy = self.policy or Policy()
+        if policy.weight is None and policy.household is None:
+            return classes
+        home = () if policy.household is None else (policy.household,)
+        names = tuple(dict.fromkeys([*classes.names, *home]))
+        self.require([*names, *self._weight, *([] if policy.weight is None else [policy.weight])])
+        histogram = self.engine.count(names, weight=policy.count, survey=policy.weight)
+        return classes.with_survey(histogram, household=policy.household, person=())
 
     def each(self, names: Sequence[str]) -> Iterator[Classes]:
         """People per value of each column alone; faster than `classes` per column."""
@@ -287,7 +299,8 @@ def read(
     else:
         result = Table(engine_for(source, policy or Policy(), table=table, query=query), policy)
     if policy is not None:
-        result.require([*policy.quasi, *policy.sensitive, *result._weight])
+        survey = [name for name in (policy.weight, policy.household) if name is not None]
+        result.require([*policy.quasi, *policy.sensitive, *result._weight, *survey])
     return result
 
 

@@ -6,8 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from discreet.kernel import Coded, Histogram, Recoding
 from discreet.kernel.hierarchy import text
@@ -21,6 +23,7 @@ from discreet.sources.engine import (
     Numbering,
     Target,
     one_by_one,
+    refuse_bad_survey,
     refuse_bad_weights,
 )
 from discreet.sources.export.copies import LocalOutput
@@ -43,16 +46,27 @@ class MemoryEngine(LocalOutput):
         """The columns, in order."""
         return tuple(Field(name, kind) for name, kind in self._rows.kinds.items())
 
-    def count(self, by: Sequence[str], *, weight: str | None = None) -> Histogram:
+    @property
+    def ordered(self) -> bool:
+        """Lists keep their order."""
+        return True
+
+    def count(self, by: Sequence[str], *, weight: str | None = None, survey: str | None = None) -> Histogram:
         """People per distinct tuple."""
         columns = self._rows.columns
         height = len(next(iter(columns.values()))) if columns else 0
         weights = [1] * height if weight is None else columns[weight]
         refuse_bad_weights(sum(not _whole(people) for people in weights), weight or "")
         tuples: Counter[tuple[Any, ...]] = Counter()
+        sums: Counter[tuple[Any, ...]] = Counter()
         for row, people in enumerate(weights):
-            tuples[tuple(columns[name][row] for name in by)] += int(people)
-        return Histogram.from_rows(by, [(*cells, people) for cells, people in tuples.items()])
+            key = tuple(columns[name][row] for name in by)
+            tuples[key] += int(people)
+            sums[key] += 0 if survey is None else _number(columns[survey][row]) or 0
+        if survey is not None:
+            refuse_bad_survey(sum(_number(cell) is None for cell in columns[survey]), survey)
+        people = Histogram.from_rows(by, [(*cells, people) for cells, people in tuples.items()])
+        return people if survey is None else replace(people, weights=np.array([float(sums[key]) for key in tuples]))
 
     def count_each(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Histogram]:
         """People per distinct value of each column alone."""
@@ -95,6 +109,11 @@ class MemoryEngine(LocalOutput):
     def export(self, recoding: Recoding, target: Target, *, drop: Sequence[str], shuffled: bool = True) -> int:
         """Write the rows as the recoding publishes them."""
         return rows.export(self._rows, recoding, target, drop=drop, shuffled=shuffled)
+
+
+def _number(weight: Any) -> float | None:
+    """A survey weight, if it is one."""
+    return float(weight) if weight is not None and 0 < float(weight) < float("inf") else None
 
 
 def _whole(people: Any) -> bool:

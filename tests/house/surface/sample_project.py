@@ -62,6 +62,8 @@ SMALL = {
     "codes.toml": 'columns.zip = { role = "quasi", hierarchy = { mask = 3 } }\npopulation.count = "people"\n',
     "census.csv": "zip,people\n101,60\n102,40\n201,9\n301,4\n302,8\n",
     "names.csv": "zip\n001\n002\n",
+    "sample.csv": "zip,home,w\n101,1,2.5\n101,1,7\n102,,3\n",
+    "sample.toml": 'data = { weight = "w", household = "home" }\ncolumns = { zip = { role = "quasi" }, home.role = "drop" }\n',
 }
 """Small tables and policies for cases that the town does not have."""
 TOWN = "town.parquet --policy policy.toml"
@@ -76,6 +78,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("policy check", "policy.toml --data town.parquet"),
     ("policy check", "few.toml --data town.parquet"),
     ("assess", f"{TOWN} --population people.csv"),
+    ("assess", "sample.csv --policy sample.toml"),
     ("attack init", "--out attack.toml"),
     ("attack table", f"{TOWN} --external people.csv --attack attack.toml --loss year --classes risks.csv"),
     ("attack thresholds", "--attack attack.toml"),

@@ -178,6 +178,8 @@ def published_policy(policy: Policy, columns: Sequence[str]) -> Policy:
         delimiter=None,
         encoding=None,
         count=policy.count if policy.count in columns else None,
+        weight=policy.weight if policy.weight in columns else None,
+        household=policy.household if policy.household in columns else None,
     )
 
 

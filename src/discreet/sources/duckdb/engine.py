@@ -43,11 +43,13 @@ from discreet.sources.engine import (
     Kind,
     Numbering,
     Target,
+    bad_survey_sql,
     bad_weight_sql,
     blanked_sql,
     count_sql,
     numbering_sql,
     one_by_one,
+    refuse_bad_survey,
     refuse_bad_weights,
     refuse_selection,
     refuse_wide,
@@ -190,20 +192,28 @@ class DuckDBEngine(LocalOutput):
     def fields(self) -> tuple[Field, ...]:
         return tuple(Field(name, KINDS.get(kind, "other")) for name, kind in self._types.items())
 
-    def count(self, by: Sequence[str], *, weight: str | None = None) -> Histogram:
+    @property
+    def ordered(self) -> bool:
+        """A relation is run again each time, and may give its rows in another order."""
+        return self.view.private
+
+    def count(self, by: Sequence[str], *, weight: str | None = None, survey: str | None = None) -> Histogram:
         with translated(self.name):
+            if survey is not None:
+                bad = bad_survey_sql(survey, relation=RELATION, quote=quote)
+                refuse_bad_survey(self.view.run(bad).fetchall()[0][0], survey)
             if weight is not None:
                 self._check_weight(weight)
-            elif self.parquet and (fast := source_files.count(self.parquet, by)) is not None:
+            elif survey is None and self.parquet and (fast := source_files.count(self.parquet, by)) is not None:
                 return fast
             if self.view.private:
-                return self._count(by, weight)
+                return self._count(by, weight, survey=survey)
             # Without a temporary table, which might meet one of the relation's owner.
             cells = [cell(f"c{place}", self._types[name]) for place, name in enumerate(by)]
-            sql = count_sql(by, weight=weight, relation=RELATION, quote=quote)
-            arrays = self.view.run(f"SELECT {', '.join([*cells, 'CAST(n AS BIGINT) AS n'])} FROM ({sql})").fetchnumpy()
+            sql = count_sql(by, weight=weight, survey=survey, relation=RELATION, quote=quote)
+            arrays = self.view.run(f"SELECT {', '.join([*cells, *totals(survey)])} FROM ({sql})").fetchnumpy()
             coded = {name: fetched(arrays[f"c{place}"], self._types[name]) for place, name in enumerate(by)}
-            return Histogram(coded, np.asarray(np.ma.filled(arrays["n"], 0), dtype=np.int64))
+            return histogram(coded, arrays)
 
     def count_each(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Histogram]:
         # Columns of a part; 1 where parts would not pay, or where no table may be made.
@@ -230,12 +240,14 @@ class DuckDBEngine(LocalOutput):
         sql = bad_weight_sql(weight, relation=RELATION, quote=quote)
         refuse_bad_weights(self.view.run(sql).fetchall()[0][0], weight)
 
-    def _count(self, by: Sequence[str], weight: str | None, *, relation: str = RELATION) -> Histogram:
+    def _count(
+        self, by: Sequence[str], weight: str | None, *, relation: str = RELATION, survey: str | None = None
+    ) -> Histogram:
         """Histogram by way of a temporary table; texts come over as places among values."""
         kinds = {f"c{place}": self._types[name] for place, name in enumerate(by)}
         texts = [column for column, kind in kinds.items() if kind not in PLAIN_TYPES]
-        sql = count_sql(by, weight=weight, relation=relation, quote=quote)
-        cells = ", ".join([*(cell(column, kind) for column, kind in kinds.items()), "CAST(n AS BIGINT) AS n"])
+        sql = count_sql(by, weight=weight, survey=survey, relation=relation, quote=quote)
+        cells = ", ".join([*(cell(column, kind) for column, kind in kinds.items()), *totals(survey)])
         self.view.run(f"CREATE OR REPLACE TEMP TABLE counted AS SELECT {cells} FROM ({sql})")
         for column in texts:
             distinct = f"SELECT DISTINCT {column} FROM counted WHERE {column} IS NOT NULL ORDER BY ALL"
@@ -245,7 +257,9 @@ class DuckDBEngine(LocalOutput):
             for column in kinds
         ]
         # One statement for all columns: those of several would come in orders of their own.
-        arrays = self.view.run(f"SELECT {', '.join([*codes, 'n'])} FROM counted").fetchnumpy()
+        arrays = self.view.run(
+            f"SELECT {', '.join([*codes, 'n', *(['s'] if survey else [])])} FROM counted"
+        ).fetchnumpy()
         coded: dict[str, Coded] = {}
         for name, (column, kind) in zip(by, kinds.items(), strict=True):
             if kind in PLAIN_TYPES:
@@ -256,7 +270,7 @@ class DuckDBEngine(LocalOutput):
             labels = [*(spelt(value, kind) for (value,) in values), None]
             coded[name] = Coded.merged(labels, arrays.pop(column).astype(np.int64))
         self.view.run("DROP TABLE counted")
-        return Histogram(coded, np.asarray(np.ma.filled(arrays["n"], 0), dtype=np.int64))
+        return histogram(coded, arrays)
 
     def numbering(self, column: str) -> Numbering:
         with translated(self.name):
@@ -285,3 +299,14 @@ class DuckDBEngine(LocalOutput):
     @cached_property
     def _types(self) -> dict[str, str]:
         return {name: bare(kind) for name, kind in self.view.types.items()}
+
+
+def totals(survey: str | None) -> list[str]:
+    """The columns of people, and of survey weights, as they come over."""
+    return ["CAST(n AS BIGINT) AS n", *([] if survey is None else ["s"])]
+
+
+def histogram(columns: dict[str, Coded], arrays: dict[str, Any]) -> Histogram:
+    """What was counted, with the sums of survey weights where there are any."""
+    weights = np.asarray(np.ma.filled(arrays["s"], 0.0), dtype=np.float64) if "s" in arrays else None
+    return Histogram(columns, np.asarray(np.ma.filled(arrays["n"], 0), dtype=np.int64), weights)

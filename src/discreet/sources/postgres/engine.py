@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from discreet.errors import CountError, UsageError
+import numpy as np
+
+from discreet.errors import CountError, UsageError, WeightError
 from discreet.kernel import Coded, Histogram, Recoding
 from discreet.sources.duckdb_scratch import DuckDBDesk
 from discreet.sources.engine import (
@@ -16,10 +18,12 @@ from discreet.sources.engine import (
     Field,
     Numbering,
     Target,
+    bad_survey_sql,
     bad_weight_sql,
     count_sql,
     numbering_sql,
     one_by_one,
+    refuse_bad_survey,
     refuse_bad_weights,
 )
 from discreet.sources.export.copies import LocalOutput
@@ -27,6 +31,8 @@ from discreet.sources.export.targets import TableTarget
 from discreet.sources.postgres import rows
 from discreet.sources.postgres.rows import PostgresRelation, kind_of
 from discreet.sources.server import address, matches, quote
+
+REAL = "DOUBLE PRECISION"
 
 
 def open_engine(
@@ -60,21 +66,39 @@ class PostgresEngine(LocalOutput):
     def fields(self) -> tuple[Field, ...]:
         return tuple(Field(name, kind_of(kind)) for name, kind in self.source.types.items())
 
-    def count(self, by: Sequence[str], *, weight: str | None = None) -> Histogram:
+    @property
+    def ordered(self) -> bool:
+        """A server gives rows in whatever order suits it."""
+        return False
+
+    def count(self, by: Sequence[str], *, weight: str | None = None, survey: str | None = None) -> Histogram:
+        kinds, relation = {column.name: column.kind for column in self.fields}, self.source.sql
         if weight is not None:
-            kinds = {column.name: column.kind for column in self.fields}
             if kinds.get(weight, "number") != "number":
                 raise CountError(
                     f"Column '{weight}' says how many people a row stands for, but it is not of a number type.",
                     remedy="Cast it in a query: ?query=SELECT ..., n::int AS n FROM ...",
                 )
             with self.source.cursor() as cursor:
-                cursor.execute(bad_weight_sql(weight, relation=self.source.sql, quote=quote, cast="CAST"))
+                cursor.execute(bad_weight_sql(weight, relation=relation, quote=quote, cast="CAST"))
                 refuse_bad_weights(cursor.fetchone()[0], weight)
-        sql = count_sql(by, weight=weight, relation=self.source.sql, quote=quote)
+        if survey is not None:
+            if kinds.get(survey, "number") != "number":
+                raise WeightError(
+                    f"Column '{survey}' holds survey weights, but it is not of a number type.",
+                    remedy="Cast it in a query: ?query=SELECT ..., w::float8 AS w FROM ...",
+                )
+            with self.source.cursor() as cursor:
+                cursor.execute(bad_survey_sql(survey, relation=relation, quote=quote, cast="CAST", real=REAL))
+                refuse_bad_survey(cursor.fetchone()[0], survey)
         with self.source.cursor() as cursor:
-            cursor.execute(sql)
-            return Histogram.from_rows(by, [(*row[:-1], row[-1] or 0) for row in cursor])
+            rows = cursor.execute(
+                count_sql(by, weight=weight, survey=survey, relation=relation, quote=quote, real=REAL)
+            ).fetchall()
+        people = Histogram.from_rows(by, [(*row[: len(by)], row[len(by)] or 0) for row in rows])
+        if survey is None:
+            return people
+        return replace(people, weights=np.array([row[-1] or 0.0 for row in rows], dtype=np.float64))
 
     def count_each(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Histogram]:
         return one_by_one(self, names, weight)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from discreet.errors import ColumnError
 from discreet.kernel import Coded, Histogram, Recoding
 from discreet.policy import Policy
@@ -23,10 +25,12 @@ from discreet.sources.engine import (
     Numbering,
     Pool,
     Target,
+    bad_survey_sql,
     bad_weight_sql,
     count_sql,
     numbering_sql,
     one_by_one,
+    refuse_bad_survey,
     refuse_bad_weights,
     refuse_selection,
     refuse_wide,
@@ -69,14 +73,23 @@ class SparkEngine:
     def fields(self) -> tuple[Field, ...]:
         return tuple(Field(name, KINDS.get(kind.partition("(")[0], "other")) for name, kind in self.frame.dtypes)
 
-    def count(self, by: Sequence[str], *, weight: str | None = None) -> Histogram:
+    @property
+    def ordered(self) -> bool:
+        """Workers hand over their rows as they are done."""
+        return False
+
+    def count(self, by: Sequence[str], *, weight: str | None = None, survey: str | None = None) -> Histogram:
         with translated():
+            if survey is not None:
+                bad = self._run(bad_survey_sql(survey, relation="{source}", quote=quote))
+                refuse_bad_survey(int(bad.column("bad")[0].as_py()), survey)
             if weight is not None:
                 bad = self._run(bad_weight_sql(weight, relation="{source}", quote=quote))
                 refuse_bad_weights(int(bad.column("bad")[0].as_py()), weight)
-            counted = self._run(count_sql(by, weight=weight, relation="{source}", quote=quote))
+            counted = self._run(count_sql(by, weight=weight, survey=survey, relation="{source}", quote=quote))
         columns = {name: files.coded(counted.column(f"c{place}")) for place, name in enumerate(by)}
-        return Histogram(columns, files.whole_numbers(counted.column("n")))
+        weights = None if survey is None else np.asarray(counted.column("s").to_numpy(), dtype=np.float64)
+        return Histogram(columns, files.whole_numbers(counted.column("n")), weights)
 
     def count_each(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Histogram]:
         return one_by_one(self, names, weight)

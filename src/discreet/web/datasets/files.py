@@ -173,9 +173,14 @@ class WatchedEngine:
         """The columns, in order."""
         return self.engine.fields
 
-    def count(self, by: Sequence[str], *, weight: str | None = None) -> Histogram:
+    @property
+    def ordered(self) -> bool:
+        """Whether rows are fetched in the order of the source."""
+        return self.engine.ordered
+
+    def count(self, by: Sequence[str], *, weight: str | None = None, survey: str | None = None) -> Histogram:
         """People per distinct tuple."""
-        histogram = self.engine.count(by, weight=weight)
+        histogram = self.engine.count(by, weight=weight, survey=survey)
         self.counted()
         return histogram
 

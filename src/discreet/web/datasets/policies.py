@@ -55,13 +55,14 @@ def parse(text: str, hierarchies: Mapping[str, str], columns: Sequence[str] | No
         except PolicyError as error:
             words = error.problem.replace(f"{folder}/", "")
             raise PolicyError(words, remedy=error.remedy, line=error.line) from None
-    for name in (*policy.roles, *([policy.count] if policy.count else [])):
+    keys = {getattr(policy, key): key for key in ("count", "weight", "household") if getattr(policy, key)}
+    for name in (*policy.roles, *keys):
         if columns is not None and name not in columns:
             close = difflib.get_close_matches(name, columns, n=1)
             raise PolicyError(
                 f"the data set has no column '{name}'.",
                 remedy=f"Did you mean '{close[0]}'?" if close else "Remove its section.",
-                line=line_of(text, ["columns", name] if name in policy.roles else ["data", "count"]),
+                line=line_of(text, ["columns", name] if name in policy.roles else ["data", keys[name]]),
             )
     return policy
 
