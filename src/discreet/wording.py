@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 
 def percent(share: float, *, below: str = "fewer than ", above: str = "more than ") -> str:
@@ -50,3 +51,16 @@ def measure(number: float, *, digits: int = 3) -> str:
     places = max(0, digits - 1 - math.floor(math.log10(abs(number))))
     text = f"{number:,.{places}f}"
     return text.rstrip("0").rstrip(".") if places else text
+
+
+def reason(error: Exception) -> str:
+    """Why a file cannot be used, in words: what the system says, or else the kind of error.
+
+    >>> reason(PermissionError(13, "Permission denied")), reason(KeyError("a value"))
+    ('permission denied', 'key error')
+    """
+    if isinstance(error, UnicodeError):
+        return "it is not text in the expected encoding"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror.lower()
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(error).__name__).lower()

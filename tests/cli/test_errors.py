@@ -115,3 +115,77 @@ def test_a_refused_call_is_answered_in_options(write: Any, words: list[str], adv
     assert done.returncode == 2, done.stderr
     assert advice in done.stderr
     assert not PYTHON.search(done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--k", "2", "--diversity", "0"], "diversity: l must be a number from 1 up"),
+        (["--k", "2", "--diversity", '{"l": 2, "kind": "recursive", "c": 0}'], "diversity: c must be a number from"),
+        (["--k", "2", "--closeness", "7"], "closeness: t must be a number from 0 to 1"),
+        (["--k", "2", "--closeness", "-0.1"], "closeness: t must be a number from 0 to 1"),
+        (["--k", "2", "--time-limit", "-3"], "--time-limit is a number of seconds above 0"),
+        (["--k", "2", "--time-limit", "nan"], "--time-limit is a number of seconds above 0"),
+        (["--k", "2", "--suppression", "2"], "suppression is a share from 0 to 1"),
+        (["--k", "2", "--suppression", "nan"], "suppression is a share from 0 to 1"),
+        (["--max-risk", "2"], "above 0 and at most 1"),
+        (["--max-risk", "2", "--risk-model", "marketer", "--population", "people.csv"], "--max-risk must be above 0"),
+        (["--average-risk", "0"], "--average-risk must be above 0"),
+        (["--k", "2", "--presence", "0.9", "0.1", "--population", "people.csv"], "the smaller one first"),
+    ],
+)
+def test_an_option_out_of_its_range_is_refused_with_the_range(write: Any, words: list[str], said: str) -> None:
+    data = write("people.csv", "sex,pay\nF,1\nF,2\nM,1\nM,2\n")
+    write(
+        "policy.toml", '[columns.sex]\nrole = "quasi"\nhierarchy = { any = "*" }\n[columns.pay]\nrole = "sensitive"\n'
+    )
+    command = [SHIM, "anonymise", "people.csv", "--policy", "policy.toml", "--dry-run", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=data.parent)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert "Next:" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["anonymize"], "discreet anonymise"),
+        (["asess", "people.csv"], "discreet assess"),
+        (["policy", "chek"], "discreet policy check"),
+        (["link", "pair"], "discreet link pairs"),
+        (["init", "people.csv"], "discreet policy init"),
+        (["frobnicate"], "discreet --help lists them"),
+    ],
+)
+def test_a_misspelled_command_is_answered_with_the_one_that_was_meant(words: list[str], meant: str) -> None:
+    done = subprocess.run([SHIM, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.rstrip().splitlines()[-1].startswith("Next:")
+    assert meant in done.stderr
+
+
+def test_a_report_that_is_replaced_is_said_to_be(write: Any) -> None:
+    data = write("people.csv", "sex\nF\nF\nM\nM\n")
+    write("policy.toml", '[columns.sex]\nrole = "quasi"\nhierarchy = { any = "*" }\n')
+    words = ["anonymise", "people.csv", "--policy", "policy.toml", "--k", "2", "--dry-run", "--report", "report.html"]
+    first, second = (
+        subprocess.run([SHIM, *words], capture_output=True, text=True, check=True, cwd=data.parent) for _ in range(2)
+    )
+    assert first.stderr.rstrip().endswith("Report: report.html")
+    assert second.stderr.rstrip().endswith("Report: report.html (it replaces the one that was there)")
+
+
+def test_a_misspelled_project_makes_no_store(tmp_path: Path) -> None:
+    words = ["link", "assign", "projcet", "--worker", "ann", "--store", str(tmp_path / "store.db")]
+    done = subprocess.run([SHIM, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "'projcet' is not the folder of a project" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("content", ["age,sex\n30,F\n", '{"age": 30}\n', ""])
+def test_a_file_that_is_no_export_is_called_that(write: Any, content: str) -> None:
+    file = write("people.csv", content)
+    done = subprocess.run([SHIM, "ledger", "verify", str(file)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "is not an export of a ledger" in done.stderr

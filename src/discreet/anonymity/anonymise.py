@@ -162,6 +162,8 @@ def _stopwatch(limit: float | None, clock: Callable[[], float] | None, watch: Wa
     onlooker = watch or (lambda _: True)
     if limit is None:
         return onlooker
+    if not limit > 0:
+        raise UsageError(f"time_limit is a number of seconds above 0, not {limit:g}.", remedy="60 means: one minute.")
     if clock is None:
         raise UsageError("A time limit needs a clock.", remedy="Give clock=time.monotonic.")
     started = clock()

@@ -354,6 +354,10 @@ def _inference_limits(
         yield limit
 
 
+RANGES = {"l": (1, math.inf), "c": (math.ulp(0.0), math.inf), "t": (0, 1)}
+EXAMPLES = {"diversity": '{"l": 3, "kind": "entropy"}', "closeness": '{"t": 0.2, "distance": "ordered"}'}
+
+
 def _by_column(what: str, given: Any, classes: Classes, names: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """The keywords of a requirement for each column it is about; the first of their names is the number."""
     if given is None:
@@ -373,11 +377,19 @@ def _by_column(what: str, given: Any, classes: Classes, names: str) -> Iterator[
     for column, value in columns.items():
         keywords = dict(value) if isinstance(value, Mapping) else {main: value}
         if main not in keywords or set(keywords) - set(known):
-            raise UsageError(f"{what} takes {', '.join(known)}.", remedy=f"For example {what}={{'{main}': 2}}.")
-        number = keywords[main]
-        if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number < math.inf:
-            raise UsageError(f"{what}: {main} must be a number from 0 up.")
+            raise UsageError(f"{what} takes {', '.join(known)}.", remedy=f"For example {what}={EXAMPLES[what]}.")
+        for key, (least, most) in RANGES.items():
+            number = keywords.get(key, least)
+            if isinstance(number, bool) or not isinstance(number, int | float) or not least <= number <= most:
+                upto = "up" if most == math.inf else f"to {most:g}"
+                raise UsageError(
+                    f"{what}: {key} must be a number from {least:g} {upto}.",
+                    remedy=f"For example {what}={EXAMPLES[what]}.",
+                )
         for key, allowed in choices.items():
             if keywords.get(key, allowed[0]) not in allowed:
-                raise UsageError(f"{what}: {key} must be one of {', '.join(allowed)}.")
+                raise UsageError(
+                    f"{what}: {key} must be one of {', '.join(allowed)}.",
+                    remedy=f"For example {what}={EXAMPLES[what]}.",
+                )
         yield column, keywords

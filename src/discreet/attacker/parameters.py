@@ -16,6 +16,7 @@ from discreet.errors import DataError, PolicyError, UsageError
 from discreet.kernel import Classes
 from discreet.kernel.arrays import Floats, Ints, total
 from discreet.kernel.serialise import json_of
+from discreet.wording import reason
 
 LARGEST = float(np.finfo(np.float64).max)
 SMALLEST = 1e-200
@@ -156,7 +157,7 @@ def read_attack(file: Path) -> dict[str, Any]:
         content = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise PolicyError(
-            f"{file} cannot be read ({type(error).__name__}).", remedy=f"discreet attack init --out {file} writes one."
+            f"{file} cannot be read ({reason(error)}).", remedy=f"discreet attack init --out {file} writes one."
         ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise PolicyError(f"{file} is not TOML: {error}", remedy="discreet attack init writes a correct one.") from None

@@ -14,6 +14,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
@@ -82,6 +83,8 @@ VERBS = {
     "serve": ("serve", "command", "Run the web application."),
     "trace": ("trace", "command", "Identify which recipient's copy a leak came from."),
 }
+INNER = ("ledger verify", "policy check", "policy confirm", "policy init", "policy schema")
+"""Commands of groups that are often typed without the group."""
 INTERRUPTED = 130
 BUG = 70
 SENT: list[int] = []
@@ -114,6 +117,8 @@ def main() -> NoReturn:
         code = leave.exit_code
     except click.ClickException as error:
         error.show()
+        if isinstance(error, click.UsageError) and (next_step := near_miss(error)):
+            click.echo(f"Next:  {next_step}", err=True)
         code = 2
     except DiscreetError as error:
         code = _report(error)
@@ -132,6 +137,22 @@ def main() -> NoReturn:
     except Exception as error:
         code = _bug(error)
     sys.exit(code)
+
+
+def near_miss(error: click.UsageError) -> str:
+    """The command that was probably meant where there is none of that name."""
+    group, typed = error.ctx.command if error.ctx else None, re.match(r"No such command '(.*)'", error.message)
+    if not isinstance(group, click.Group) or error.ctx is None or typed is None:
+        return ""
+    names = {name: f"{error.ctx.command_path} {name}" for name in group.list_commands(error.ctx)}
+    # A verb of a group is often typed without its group.
+    inner = {} if group is not cli else {name: f"discreet {path}" for path in INNER for name in [path.split()[1]]}
+    meant = get_close_matches(typed[1].lower(), names, n=1) or get_close_matches(
+        typed[1].lower(), inner, n=1, cutoff=0.8
+    )
+    return (
+        f"Did you mean: {({**inner, **names})[meant[0]]}" if meant else f"{error.ctx.command_path} --help lists them."
+    )
 
 
 def _report(error: DiscreetError) -> int:
@@ -163,6 +184,7 @@ def _bug(error: Exception) -> int:
 CALL = r"[A-Za-z_][\w.]*\((?:[^()]|\([^()]*\))*\)"
 VALUE = rf"True|\"[^\"]*\"|'[^']*'|\([^()]*\)|\[[^\[\]]*\]|\{{[^{{}}]*\}}|{CALL}|\.\.\.|(?=[\s:,.)]|$)"
 KEYWORD = re.compile(rf"\b([a-z_]+)=({VALUE})")
+BARE = re.compile(r"(?<![\w.'\"-])[a-z]+(?:_[a-z]+)+(?![\w='\"(.-])")
 PYTHON = re.compile(rf"{KEYWORD.pattern}|\[\.\.\.\]|\bdiscreet\.[a-z]|\b[A-Z]\w*\.[a-z_]+\(|\w\([^()]*(?:=|\.\.\.)")
 
 
@@ -191,6 +213,8 @@ def in_options(text: str, keywords: Mapping[str, str], *, whole: bool = False) -
     'Choose another name.'
     >>> in_options('Use search="optimal". For example presence=(0, 0.5).', {"search": "--search", "presence": "--presence"})
     'Use --search optimal. For example --presence 0 0.5.'
+    >>> in_options("max_risk must be between 0 and 1, 'max_risk' is a column.", {"max_risk": "--max-risk"}, whole=True)
+    "--max-risk must be between 0 and 1, 'max_risk' is a column."
     >>> in_options('The recipient "a or b" is named search="x".', {}, whole=True)
     'The recipient "a or b" is named search x.'
     """
@@ -202,6 +226,8 @@ def in_options(text: str, keywords: Mapping[str, str], *, whole: bool = False) -
         spoken = value.strip("\"'()").replace(",", "") if value[:1] in ('"', "'", "(") else ""
         return f"{keywords.get(name, name)} {spoken}".rstrip()
 
+    # A bare keyword of several words is Python, too, unless it is quoted: it is the name of a column then.
+    text = BARE.sub(lambda match: keywords.get(match[0], match[0]), text)
     if whole:
         return KEYWORD.sub(option, text)
     sentences = []

@@ -22,6 +22,7 @@ import click
 
 from discreet import __version__
 from discreet.errors import UsageError
+from discreet.wording import reason
 
 if TYPE_CHECKING:
     from discreet.report import Finding
@@ -55,9 +56,10 @@ class CommandResult:
                     click.echo(line)
         remarks = list(self.notes)
         if report is not None and self.page is not None:
+            replaced = report.exists()
             now, typed = datetime.datetime.now(datetime.UTC), shlex.join(["discreet", *sys.argv[1:]])
             write_text(report, self.page(created=now, command=typed, version=__version__))
-            remarks.append(f"Report: {report}")
+            remarks.append(f"Report: {report}{' (it replaces the one that was there)' if replaced else ''}")
         if self.next_step and not as_json:
             remarks.append(f"Next: {self.next_step}")
         if remarks and not as_json:
@@ -192,7 +194,7 @@ def writable(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise UsageError(
-            f"{path} cannot be written ({type(error).__name__}).", remedy="Give a path you may write to."
+            f"{path} cannot be written ({reason(error)}).", remedy="Give a path you may write to."
         ) from None
 
 

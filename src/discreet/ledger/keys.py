@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import MissingExtra, UsageError
 from discreet.store import Address, default_folder
+from discreet.wording import reason
 
 if TYPE_CHECKING:
     from nacl.signing import SigningKey
@@ -47,7 +48,7 @@ class Keys:
                 raise ValueError
             keys = cls(bytes.fromhex(content["signing"]), bytes.fromhex(content["values"]))
         except OSError as error:
-            raise _unreadable(path, type(error).__name__) from None
+            raise _unreadable(path, reason(error)) from None
         except (ValueError, KeyError, TypeError):
             raise _unreadable(path, "not a file of keys") from None
         if len(keys.signing) != 32 or len(keys.values) != 32:
@@ -74,7 +75,7 @@ class Keys:
                 draft.unlink()
         except OSError as error:
             raise UsageError(
-                f"The keys of the ledger cannot be written to {path} ({type(error).__name__}).",
+                f"The keys of the ledger cannot be written to {path} ({reason(error)}).",
                 remedy=f"Give a path you may write to in {VARIABLE}.",
             ) from None
         return keys

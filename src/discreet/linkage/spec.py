@@ -16,6 +16,7 @@ from discreet.errors import PolicyError
 from discreet.linkage.masking.comparison import Kind
 from discreet.policy import Policy
 from discreet.policy.diagnostics import line_of, shape_error, syntax_error
+from discreet.wording import reason
 
 # The strict shape of a link file. Unknown keys are refused.
 Case = Literal["upper", "lower", "keep"]
@@ -164,7 +165,7 @@ class LinkageSpec:
             ) from None
         except (OSError, UnicodeDecodeError) as error:
             raise PolicyError(
-                f"The link file cannot be read ({type(error).__name__}).",
+                f"The link file cannot be read ({reason(error)}).",
                 file=str(path),
                 remedy="Save it as UTF-8 text.",
             ) from None

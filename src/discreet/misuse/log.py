@@ -17,6 +17,7 @@ from typing import Any, Literal, get_args
 
 from discreet.errors import EmptySource, SourceNotFound, SourceUnreadable, UsageError
 from discreet.kernel.serialise import plain
+from discreet.wording import reason
 
 FORMAT = 1
 Decision = Literal["allow", "deny", "reduce", "mask", "alert"]
@@ -83,7 +84,7 @@ def read_log(path: str | Path) -> list[Scored]:
         raise SourceNotFound(f"There is no log {path}.", remedy="Give the path of a log of scored results.") from None
     except (OSError, UnicodeDecodeError) as error:
         raise SourceUnreadable(
-            f"{path} cannot be read ({type(error).__name__}).", remedy="A log is UTF-8 text, one JSON object per line."
+            f"{path} cannot be read ({reason(error)}).", remedy="A log is UTF-8 text, one JSON object per line."
         ) from None
     if not found:
         raise EmptySource(f"There is no result in {path.name}.", remedy="Give a log with at least one line.")

@@ -34,7 +34,7 @@ from discreet.policy.schema import (
     TopBottomRule,
     WidthsRule,
 )
-from discreet.wording import fine_percent
+from discreet.wording import fine_percent, reason
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class Policy:
                 "There is no such policy file.", file=str(path), remedy="Draft one with: discreet policy init DATA"
             ) from None
         except (OSError, UnicodeDecodeError) as error:
-            problem = f"The policy file cannot be read ({type(error).__name__})."
+            problem = f"The policy file cannot be read ({reason(error)})."
             raise PolicyError(problem, file=str(path), remedy="Save it as UTF-8 text.") from None
         return cls.parse(source, folder=path.parent, file=str(path))
 
@@ -306,9 +306,7 @@ def read_tree(path: Path) -> Tree:
             f"there is no file {path}.", remedy="Paths in a policy are relative to the policy file."
         ) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise HierarchyError(
-            f"{path} cannot be read ({type(error).__name__}).", remedy="Save it as UTF-8 text."
-        ) from None
+        raise HierarchyError(f"{path} cannot be read ({reason(error)}).", remedy="Save it as UTF-8 text.") from None
     lines = [line for line in text.splitlines() if line.strip()]
     first = lines[0] if lines else ""
     delimiter = next((mark for mark in ";\t," if mark in first), ";")

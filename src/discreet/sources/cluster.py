@@ -11,6 +11,7 @@ from typing import Any
 
 from discreet.errors import SourceUnreadable, UsageError
 from discreet.sources.export.targets import occupied
+from discreet.wording import reason
 
 RESULT_LIMIT = "spark.driver.maxResultSize"
 """The setting of a session that bounds what a job may send to the driver, 1 GB unless set."""
@@ -161,5 +162,5 @@ def disk_errors(address: str) -> Iterator[None]:
         yield
     except failures() as error:
         raise UsageError(
-            f"{address} cannot be written ({type(error).__name__}).", remedy="The log of the driver says more."
+            f"{address} cannot be written ({reason(error)}).", remedy="The log of the driver says more."
         ) from None

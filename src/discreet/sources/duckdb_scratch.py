@@ -21,6 +21,7 @@ from discreet.errors import DataError, SourceUnreadable
 from discreet.kernel import Coded
 from discreet.kernel.arrays import Label
 from discreet.sources.export.targets import FileTarget, unwritable
+from discreet.wording import reason
 
 RELATION = "source"
 INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
@@ -91,7 +92,7 @@ def translated(name: str) -> Iterator[None]:
                 remedy='Name its encoding in the policy: [data] encoding = "latin-1" (or "cp1252", "utf-16").',
             ) from None
         raise SourceUnreadable(
-            f"{place} cannot be read ({type(error).__name__}).", remedy="Is it complete, and of the kind its name says?"
+            f"{place} cannot be read ({reason(error)}).", remedy="Is it complete, and of the kind its name says?"
         ) from None
 
 

@@ -27,6 +27,7 @@ from discreet.errors import ColumnError, EmptySource, SourceUnreadable
 from discreet.kernel import Coded, Histogram
 from discreet.kernel.arrays import Ints
 from discreet.sources.engine import refuse_wide
+from discreet.wording import reason
 
 DELIMITERS = ";\t|,"
 """A comma comes last: where both fit, it is a decimal comma."""
@@ -151,9 +152,7 @@ def unreadable(path: Path, error: Exception, encoding: str) -> SourceUnreadable:
             f"{path} is not written in {encoding}.",
             remedy='Name its encoding in the policy: [data] encoding = "latin-1" (or "cp1252", "utf-16").',
         )
-    return SourceUnreadable(
-        f"{path} cannot be read ({type(error).__name__}).", remedy="Is it complete, and yours to read?"
-    )
+    return SourceUnreadable(f"{path} cannot be read ({reason(error)}).", remedy="Is it complete, and yours to read?")
 
 
 # Counting Parquet by its own dictionaries: text stays a small number from the page to the histogram.

@@ -12,6 +12,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from discreet.errors import MissingExtra, StoreUnreachable, UsageError
+from discreet.wording import reason
 
 PATIENCE = 30
 """Seconds to wait for a lock."""
@@ -79,7 +80,7 @@ def make_file(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     except OSError as error:
         raise StoreUnreachable(
-            f"The store {path} cannot be created or opened ({type(error).__name__}).",
+            f"The store {path} cannot be created or opened ({reason(error)}).",
             remedy="Give a path in a folder you may write to, with --store or DISCREET_STORE.",
         ) from None
 

@@ -98,12 +98,12 @@ def test_a_folder_in_the_way(people: discreet.Table, out: Path) -> None:
 
 def test_a_folder_that_may_not_be_written(people: discreet.Table, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def denied(**_: Any) -> str:
-        raise PermissionError(13, "denied")
+        raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(tempfile, "mkdtemp", denied)
     error = failure(people, out / "a.csv")
     assert isinstance(error, UsageError)
-    assert "a.csv cannot be written (PermissionError)" in str(error)
+    assert "a.csv cannot be written (permission denied)" in str(error)
 
 
 def test_a_full_disk_is_no_fault_of_the_source(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,7 +70,7 @@ DRAWN = 20_000
 )
 @option("--out", metavar="TARGET", help="Write to a CSV or Parquet file, or to postgresql://...?table=NAME.")
 @option("--overwrite", is_flag=True, help="Replace TARGET if it exists.")
-@option("--dry-run", is_flag=True, help="Search, but write nothing.")
+@option("--dry-run", is_flag=True, help="Search, but write no table; a report is written all the same.")
 @output("Print the result as JSON.", report="--report")
 def command(
     source: str,

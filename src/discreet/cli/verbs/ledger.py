@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from fractions import Fraction
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,12 +27,15 @@ from discreet.cli.output import (
     writable,
     write_text,
 )
-from discreet.errors import IntegrityError, MissingExtra, UsageError
+from discreet.errors import IntegrityError, MissingExtra, SourceUnreadable, UsageError
 from discreet.ledger import verifier
+from discreet.wording import reason
 
 if TYPE_CHECKING:
     from discreet.store import Store
 
+LOOKED_AT = 1_000
+"""Lines of a file that are looked through for an entry of a ledger."""
 ROOMS = ("anonymity", "attacker", "gateway", "ledger", "linkage", "misuse", "releases", "risk", "web")
 head_option = option(
     "--head",
@@ -127,11 +132,15 @@ def verify(export_file: Path | None, address: str | None, head_files: tuple[Path
     if export_file is not None:
         try:
             with export_file.open("rb") as lines:
+                if not any(map(_is_entry, islice(lines, LOOKED_AT))):
+                    raise SourceUnreadable(
+                        f"{export_file} is not an export of a ledger: none of its first lines is an entry.",
+                        remedy="An export is a file written by: discreet ledger export --out FILE",
+                    )
+                lines.seek(0)
                 verdict = verifier.verify_export(lines, heads=heads)
         except OSError as error:
-            raise UsageError(
-                f"{export_file} cannot be read ({type(error).__name__}).", remedy="Check the path."
-            ) from None
+            raise UsageError(f"{export_file} cannot be read ({reason(error)}).", remedy="Check the path.") from None
         except ImportError:
             raise MissingExtra("store", needed_for="Checking signatures") from None
     else:
@@ -161,13 +170,22 @@ def verify(export_file: Path | None, address: str | None, head_files: tuple[Path
     )
 
 
+def _is_entry(line: bytes) -> bool:
+    """Whether a line may be of an export, intact or not."""
+    try:
+        content = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(content, dict) and ("event" in content or verifier.is_head(content))
+
+
 def read_head_file(file: Path) -> Mapping[str, Any]:
     """A signed head from its file."""
     try:
         return verifier.read_head(file)
     except (OSError, ValueError) as error:
         raise UsageError(
-            f"{file} is not a head of a ledger ({type(error).__name__}).",
+            f"{file} is not a head of a ledger ({reason(error)}).",
             remedy="A head is a file written by: discreet ledger head --out FILE",
         ) from None
 

@@ -13,7 +13,7 @@ import click
 from discreet.cli.options import acting, as_option, option, store_option
 from discreet.cli.output import CommandResult, heading, on_store, output, say, table
 from discreet.cli.verbs.link import opened_ledger, project_named
-from discreet.errors import NotThere, Refused, UsageError
+from discreet.errors import NotThere, Refused, StoreUnreachable, UsageError
 
 if TYPE_CHECKING:
     from discreet.ledger import Ledger
@@ -77,7 +77,7 @@ def assign(project: str, address: str | None, actor: str | None, **options: Any)
 
     who = acting(actor)
     limits = None
-    with opened_ledger(address, create=True) as ledger:
+    with _ledger_for(project, address) as ledger:
         registered = _registered(ledger, project, who, options)
         if options["risk"] or options["characters"]:
             limits = assignments.Limits.of(options["risk"], options["characters"])
@@ -106,6 +106,20 @@ def assign(project: str, address: str | None, actor: str | None, **options: Any)
         notes=[f"{left:,} reviews remain unassigned: name more workers, or raise --most."] if left else [],
         next_step=on_store("link", "status", registered.name, store=address),
     )
+
+
+def _ledger_for(project: str, address: str | None) -> Ledger:
+    """The ledger of the store; a new one only for a folder that can be registered in it."""
+    is_folder = (Path(project) / "project.json").is_file()
+    try:
+        return opened_ledger(address, create=is_folder)
+    except StoreUnreachable as error:
+        if is_folder:
+            raise
+        raise UsageError(
+            f"'{project}' is not the folder of a project. {error.problem}",
+            remedy="Give the folder that discreet link init wrote, or the store that holds the project with --store.",
+        ) from None
 
 
 def _registered(ledger: Ledger, name: str, actor: str, options: dict[str, Any]) -> Project:

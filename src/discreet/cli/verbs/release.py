@@ -24,6 +24,7 @@ from discreet.cli.options import (
 )
 from discreet.cli.output import CommandResult, bullet, heading, output, paragraph, plain, table, working
 from discreet.errors import UsageError
+from discreet.wording import reason
 
 if TYPE_CHECKING:
     from discreet.releases.delivery.copies import Delivered
@@ -195,7 +196,7 @@ def make(
         text = AGREEMENT if agreement is None else agreement.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(
-            f"{agreement} cannot be read ({type(error).__name__}).",
+            f"{agreement} cannot be read ({reason(error)}).",
             remedy="Give a text file in UTF-8, or leave it out.",
         ) from None
     gates = Gates(**confirmed, agreement=text).check()

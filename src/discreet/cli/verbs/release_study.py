@@ -28,7 +28,7 @@ from discreet.releases import feasibility as measure_feasibility
 from discreet.releases import feasibility_grid, plan_fingerprints
 from discreet.releases.plan import columns_by_role
 from discreet.sources import read
-from discreet.wording import brief_percent
+from discreet.wording import brief_percent, reason
 
 GRID_COLUMNS = {
     "suppressed": "suppressed",
@@ -229,7 +229,7 @@ def fingerprints(
         try:
             out.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            problem = f"{out} cannot be created ({type(error).__name__})."
+            problem = f"{out} cannot be created ({reason(error)})."
             raise UsageError(problem, remedy="Give another folder.") from None
         written = []
         for fingerprint in planned.recipients:

@@ -23,6 +23,7 @@ from discreet.policy.diagnostics import shape_error, syntax_error
 from discreet.risk import Assessment, assess, singling_out
 from discreet.risk.table_profile import SinglingOut
 from discreet.sources import Table, read
+from discreet.wording import reason
 
 NAME = "project.toml"
 DESCRIBED = "docs/reference/project-file.md describes every key."
@@ -84,7 +85,7 @@ class ProjectFile:
             ) from None
         except (OSError, UnicodeDecodeError) as error:
             raise PolicyError(
-                f"The project file cannot be read ({type(error).__name__}).",
+                f"The project file cannot be read ({reason(error)}).",
                 file=str(path),
                 remedy="Save it as UTF-8 text.",
             ) from None

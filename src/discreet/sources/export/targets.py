@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from discreet.errors import UsageError
+from discreet.wording import reason
 
 Format = Literal["csv", "csv.gz", "parquet"]
 FORMATS: tuple[Format, ...] = ("csv.gz", "csv", "parquet")
@@ -102,7 +103,7 @@ def unfit(source: str, *, remedy: str) -> UsageError:
 def unwritable(path: str | Path, error: Exception) -> UsageError:
     """What went wrong, without what was being written."""
     return UsageError(
-        f"{path} cannot be written ({type(error).__name__}).",
+        f"{path} cannot be written ({reason(error)}).",
         remedy="Is the folder yours to write to, and is there space on the disk?",
     )
 
