@@ -31,6 +31,7 @@ from benchmarks import (
     releases_scale,
     releases_tracing,
     scale,
+    sizes,
     spark,
 )
 
@@ -60,6 +61,7 @@ ALL = {
     "releases_scale": releases_scale.main,
     "spark": spark.main,
     "scale": scale.main,
+    "sizes": sizes.main,
     "releases_feasibility": releases_feasibility.main,
     "importing": importing.main,
 }

@@ -114,6 +114,17 @@ def test_a_count_column_says_how_many_people_a_row_stands_for(reader: Reader) ->
     assert table.records == 11
 
 
+@pytest.mark.parametrize("count", [None, "n"])
+def test_columns_alone_are_counted_as_together(reader: Reader, count: str | None) -> None:
+    policy = discreet.Policy.from_dict({"data": {"count": count} if count else {}})
+    table = reader(arrow_table(ROWS), policy)
+    names = ["sex", "zip", "year", "born", "ok", WEIRD]
+    for name, tally in zip(names, table.tallies(names), strict=True):
+        values = {value: size for (value,), size in counted(table, [name]).items()}
+        assert (tally.people, tally.missing) == (sum(values.values()), values.pop(None, 0))
+        assert (dict(tally.counts), tally.distinct) == (values, len(values))
+
+
 def test_negative_counts_are_refused(reader: Reader) -> None:
     policy = discreet.Policy.from_dict({"data": {"count": "n"}, "columns": {"sex": {"role": "quasi"}}})
     rows = [*ROWS, {**ROWS[0], "n": -1}, {**ROWS[0], "n": None}]

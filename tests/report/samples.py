@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Iterator, Sequence
 from html.parser import HTMLParser
 
-from discreet.kernel import Classes
+from discreet.kernel import Classes, Tally
 from discreet.kernel.hierarchy import Histogram
 from discreet.report import assessment_page
 from discreet.risk import Assessment, Economics, Profile, assess, profile
@@ -48,9 +48,11 @@ class People:
         places = [self.columns.index(name) for name in names]
         return Classes.of(names, [[row[place] for place in places] for row in self.rows])
 
-    def each(self, names: Sequence[str]) -> Iterator[Classes]:
+    def tallies(self, names: Sequence[str]) -> Iterator[Tally]:
         """Count people, column by column."""
-        return (self.classes([name]) for name in names)
+        for name in names:
+            cells = [row[self.columns.index(name)] for row in self.rows]
+            yield Tally.of(Histogram.from_rows([name], [(cell, 1) for cell in cells]))
 
 
 def every_kind() -> Iterator[tuple[str, Assessment]]:

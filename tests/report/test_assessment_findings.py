@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.kernel import Classes
+from discreet.kernel import Classes, Histogram, Tally
 from discreet.report import Finding, findings, profile_findings
 from discreet.risk import Assessment, Economics, assess, profile
 from tests.report.samples import ILL, People, crowds, every_kind, people_profile, with_illness
@@ -196,6 +197,9 @@ def test_profile_in_which_nobody_stands_out() -> None:
         def classes(self, by: object = None, *, sensitive: object = ()) -> Classes:
             names = list(by) if isinstance(by, (list, tuple)) else ["sex", "plan"]
             return Classes.of(names, [[value] * len(names) for value in "ab"], [10, 10])
+
+        def tallies(self, names: Sequence[str]) -> Iterator[Tally]:
+            return (Tally.of(Histogram.from_rows([name], [("a", 10), ("b", 10)])) for name in names)
 
     text = [finding.headline for finding in profile_findings(profile(Alike()))]
     assert text[0] == "No combination of up to 2 columns singles out any of the 20 people."

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from discreet.kernel import Classes, Histogram, Tree
+from discreet.kernel import Classes, Histogram, Tally, Tree
 from discreet.kernel.arrays import Ints, Label
 from discreet.kernel.classes import Spread
 from discreet.policy import Policy
@@ -103,8 +103,8 @@ class Rows:
             classes = classes.with_spread(self._histogram((*names, name)), name, rule=rule)
         return classes
 
-    def each(self, names: Sequence[str]) -> Iterator[Classes]:
-        return (self.classes([name]) for name in names)
+    def tallies(self, names: Sequence[str]) -> Iterator[Tally]:
+        return (Tally.of(self._histogram((name,))) for name in names)
 
     def _histogram(self, names: Sequence[str]) -> Histogram:
         places = [self.columns.index(name) for name in names]

@@ -5,7 +5,7 @@ Pure: numpy and nothing else. Rows never come here, only the distinct tuples wit
 
 from discreet.kernel.amounts import Amount, exact, parts_down, parts_up, written
 from discreet.kernel.classes import Classes, Column, Countable, Recoding, Spread, count
-from discreet.kernel.hierarchy import Coded, Hierarchy, Histogram
+from discreet.kernel.hierarchy import Bins, Coded, Hierarchy, Histogram, Tally
 from discreet.kernel.number_rules import Cuts, TopBottomCode, Widths
 from discreet.kernel.rules import AnyValue, AutoMask, Dates, Flat, Mask, Prefix, Rule, Tree
 
@@ -13,6 +13,7 @@ __all__ = [
     "Amount",
     "AnyValue",
     "AutoMask",
+    "Bins",
     "Classes",
     "Coded",
     "Column",
@@ -27,6 +28,7 @@ __all__ = [
     "Recoding",
     "Rule",
     "Spread",
+    "Tally",
     "TopBottomCode",
     "Tree",
     "Widths",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
@@ -206,6 +207,75 @@ class Histogram:
 
     def __repr__(self) -> str:
         return f"Histogram({len(self.counts)} tuples by {', '.join(self.columns)})"
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """Numbers in ranges of one width with round edges."""
+
+    width: float
+    starts: Floats
+    """Per range, its lower edge as a multiple of the width."""
+    people: Ints
+
+    @staticmethod
+    def width_of(lowest: float, highest: float, ranges: int = 10) -> float:
+        """The next of 1, 2, 5, 10, 20, 50, ... that covers a span in about so many ranges.
+
+        >>> Bins.width_of(0, 93), Bins.width_of(7, 7)
+        (10.0, 0.0)
+        """
+        width = (highest - lowest) / ranges
+        if not width:
+            return 0.0
+        power = 10.0 ** math.floor(math.log10(width))
+        return next(digit * power for digit in (1, 2, 5, 10) if digit * power >= width)
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """One column alone: how many people have which value.
+
+    Of very many values only the commonest are held by name, and some for a look at how values are written.
+    """
+
+    people: int
+    missing: int
+    distinct: int
+    """Values, without the missing one."""
+    unique: int
+    """People who have a value of their own; a missing one counts as a value."""
+    counts: Mapping[str, int]
+    """People per value: of all values, or of the commonest."""
+    sample: Sequence[str] = ()
+    """Some values, where not all are in `counts`."""
+    bins: Bins | None = field(default=None)
+    """All values in ranges, where they are numbers and not all in `counts`."""
+
+    @classmethod
+    def of(cls, histogram: Histogram) -> Tally:
+        """From a column that was counted whole.
+
+        >>> Tally.of(Histogram.from_rows(["sex"], [("F", 2), ("M", 1), (None, 1)])).unique
+        2
+        """
+        histogram = histogram.occupied()
+        (coded,) = histogram.columns.values()
+        people = np.bincount(coded.codes, weights=histogram.counts, minlength=len(coded.values)).astype(np.int64)
+        counts = {value: count for value, count in zip(coded.values, people.tolist(), strict=True) if count}
+        missing = counts.pop(None, 0)
+        known = {value: count for value, count in counts.items() if value is not None}
+        return cls(int(people.sum()), missing, len(known), int((people == 1).sum()), known)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all values are held by name."""
+        return len(self.counts) == self.distinct
+
+    @property
+    def values(self) -> Sequence[str]:
+        """The values to look at: all of them, or some."""
+        return tuple(self.counts) if self.complete else self.sample
 
 
 def whole(count: Any) -> int:

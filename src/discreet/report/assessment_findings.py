@@ -25,6 +25,7 @@ from discreet.report.toolkit.words import (
     plural,
 )
 from discreet.risk import Assessment, Profile
+from discreet.risk.table_profile import SEARCHED
 from discreet.wording import percent
 
 MODELS = {
@@ -219,6 +220,11 @@ def telling(profile: Profile) -> Iterator[Finding]:
     if not profile.telling:
         return
     best = max(profile.telling, key=lambda combination: combination.unique)
+    if profile.records > SEARCHED and profile.singling_out.largest == 1 < len(profile.columns):
+        yield Finding(
+            f"Columns were looked at one by one: the table has more than {SEARCHED:,} people.",
+            "Search combinations with `--largest 3`; it takes longer and more memory.",
+        )
     if best.unique == 0:
         reach = plural(profile.singling_out.largest, "column")
         yield Finding(

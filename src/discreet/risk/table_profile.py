@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from discreet.errors import EmptySource, UsageError
-from discreet.kernel import Classes, Countable
+from discreet.kernel import Bins, Classes, Countable, Tally
 from discreet.kernel.arrays import Ints, group, total
 from discreet.kernel.serialise import card, json_of
 from discreet.policy import Draft, Policy, Role, write_draft
@@ -24,6 +24,10 @@ from discreet.wording import brief_percent
 
 WORK = 400_000_000
 """Cells that may be grouped before the search stops at a smaller size of combination, above pairs;"""
+SEARCHED = 500_000
+"""People up to whom combinations are searched without being asked: beyond, counting all tuples takes long."""
+TOGETHER = 2**20
+"""Cells that are sorted in one go."""
 MOST = 200_000
 """combinations that may be grouped before it does: each costs time however few people there are."""
 
@@ -73,19 +77,47 @@ def singling_out(classes: Classes, *, largest: int = 4) -> SinglingOut:
     # Depth first, each combination grouped from the one it extends.
     combinations: list[Combination] = []
     stack: list[tuple[tuple[int, ...], Ints | None, int]] = [((), None, 1)]
+
+    titles, records = classes.names, classes.records
+
+    def take(columns: tuple[int, ...], unique: int) -> None:
+        combinations.append(Combination(tuple(titles[i] for i in columns), unique, unique / records))
+
     while stack:
         places, member, groups = stack.pop()
-        for place in range(places[-1] + 1 if places else 0, len(classes.columns)):
+        others = range(places[-1] + 1 if places else 0, len(classes.columns))
+        if member is not None and len(places) + 1 == reach:
+            for place, unique in zip(others, _alone(classes, member, groups, others), strict=True):
+                take((*places, place), unique)
+            continue
+        for place in others:
             values = len(classes.columns[place].labels)
             keys = classes.codes[place] if member is None else member * values + classes.codes[place]
             _, finer, distinct = group(keys, groups * values)
             unique = int((total(finer, classes.sizes, distinct) == 1).sum())
-            columns = (*places, place)
-            names = tuple(classes.names[i] for i in columns)
-            combinations.append(Combination(names, unique, unique / classes.records))
-            if len(columns) < reach and unique < classes.records:
-                stack.append((columns, finer, distinct))
+            take((*places, place), unique)
+            if len(places) + 1 < reach and unique < classes.records:
+                stack.append(((*places, place), finer, distinct))
     return ranked(combinations, classes.records, reach=reach)
+
+
+def _alone(classes: Classes, member: Ints, groups: int, others: Sequence[int]) -> Iterator[int]:
+    """People alone in their group and with their value of one more column, for each of some columns.
+
+    Nothing is built on these groups, so one sorted row of keys per column is enough, many columns at a time. The lowest
+    bit of a key says that several people share its tuple.
+    """
+    shared = (classes.sizes > 1).astype(np.int64)
+    together = max(1, TOGETHER // max(len(classes), 1))
+    for start in range(0, len(others), together):
+        some = others[start : start + together]
+        values = np.array([len(classes.columns[place].labels) for place in some], dtype=np.int64)
+        kind = np.int32 if 2 * groups * int(values.max()) < 2**31 else np.int64
+        keys = np.stack([classes.codes[place] for place in some]) + member * values[:, np.newaxis]
+        keys = np.sort((2 * keys + shared).astype(kind), axis=1)
+        differs = np.ones((len(some), len(classes) + 1), dtype=bool)
+        differs[:, 1:-1] = keys[:, 1:] >> 1 != keys[:, :-1] >> 1
+        yield from (differs[:, 1:] & differs[:, :-1] & (keys & 1 == 0)).sum(axis=1).tolist()
 
 
 def ranked(combinations: Sequence[Combination], records: int, *, reach: int) -> SinglingOut:
@@ -110,7 +142,6 @@ def pairs_affordable(columns: int) -> bool:
 FEWEST = 5
 """Values held by fewer people are not shown."""
 SHOWN = 10
-BINS = 10
 FARTHEST = 1e300
 """Numbers beyond are drawn at the end of the axis."""
 
@@ -122,7 +153,7 @@ class Tabular(Countable, Protocol):
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""
 
-    def each(self, names: Sequence[str]) -> Iterator[Classes]:
+    def tallies(self, names: Sequence[str]) -> Iterator[Tally]:
         """The people per value of each of these columns alone."""
 
     @property
@@ -212,15 +243,20 @@ class Profile:
         return card(f"{self.source} holds {self.records:,} people.{alone}", rows, head=head)
 
 
-def profile(table: Tabular, *, largest: int = 4) -> Profile:
-    """Types, distributions, uniqueness, and the fewest columns that single people out."""
-    if largest < 1:
+def profile(table: Tabular, *, largest: int | None = None) -> Profile:
+    """Types, distributions, uniqueness, and the fewest columns that single people out.
+
+    Combinations have up to `largest` columns: 4, unless given; columns one by one in tables of many people.
+    """
+    if largest is not None and largest < 1:
         raise UsageError("Combinations have at least one column.", remedy="Give a largest size of 1 or more.")
     records, columns = 0, []
     named = table.policy.identifiers if isinstance(table, Governed) and table.policy else ()
-    for name, classes in zip(table.columns, table.each(table.columns), strict=True):
-        records = classes.records
-        columns.append(_column(name, classes, names_people=name in named))
+    for name, tally in zip(table.columns, table.tallies(table.columns), strict=True):
+        records = tally.people
+        columns.append(_column(name, tally, names_people=name in named))
+    if largest is None:
+        largest = 4 if records <= SEARCHED else 1
     # Over the columns that are no identifiers and tell people apart; one by one where even their pairs are too many.
     search = [
         column for column in columns if column.role != "identifier" and column.distinct + (column.missing > 0) > 1
@@ -237,53 +273,62 @@ def profile(table: Tabular, *, largest: int = 4) -> Profile:
     return Profile(table.name, records, tuple(columns), result, minimal)
 
 
-def _column(name: str, classes: Classes, *, names_people: bool) -> ColumnProfile:
+def _column(name: str, tally: Tally, *, names_people: bool) -> ColumnProfile:
     """One column; values of an identifier are never shown: five rows with one of them may be one person."""
-    labels = classes.columns[0].labels
-    known = [label for label in labels if label is not None]
-    shape = Shape(known)
+    shape = Shape(sorted(tally.values))
     looks = shape.looks
-    unique = int((classes.sizes == 1).sum())
-    share = unique / classes.records
-    counts = list(zip((labels[code] for code in classes.codes[0].tolist()), classes.sizes.tolist(), strict=True))
-    missing = sum(size for value, size in counts if value is None)
-    met = [(value, size) for value, size in counts if value is not None]
-    guessed = guess(name, shape, share_unique=share, records=classes.records)
+    if looks == "number" and not tally.complete and tally.bins is None:
+        looks = "text"  # some values that were not looked at are no numbers
+    share = tally.unique / tally.people
+    guessed = guess(name, shape, share_unique=share, records=tally.people)
     if names_people or guessed.role == "identifier":
         shares = []
-    elif looks == "number" and len(met) > SHOWN:
-        shares = _ranges(met)
-    elif looks == "date":
+    elif looks == "number" and tally.distinct > SHOWN:
+        shares = _ranges(tally)
+    elif looks == "date" and tally.complete:
         decades: Counter[str] = Counter()
-        for value, size in met:
+        for value, size in tally.counts.items():
             decades[f"{shape.year(value) // 10}0s"] += size
         shares = [Share(decade, size) for decade, size in sorted(decades.items())]
     else:
-        shares = [Share(value, size) for value, size in sorted(met, key=lambda pair: (-pair[1], pair[0]))][:SHOWN]
+        order = sorted(tally.counts.items(), key=lambda pair: (-pair[1], pair[0]))
+        shares = [Share(value, size) for value, size in order][:SHOWN]
     shown = tuple(share for share in shares if share.records >= FEWEST)
-    hidden = classes.records - missing - sum(share.records for share in shown)
+    hidden = tally.people - tally.missing - sum(share.records for share in shown)
     return ColumnProfile(
-        name, looks, len(known), missing, unique, share, shown, hidden, guessed.role, guessed.reason, guessed.hierarchy
+        name,
+        looks,
+        tally.distinct,
+        tally.missing,
+        tally.unique,
+        share,
+        shown,
+        hidden,
+        guessed.role,
+        guessed.reason,
+        guessed.hierarchy,
     )
 
 
-def _ranges(counts: Sequence[tuple[str, int]]) -> list[Share]:
+def _ranges(tally: Tally) -> list[Share]:
     """Ranges with round edges; the outer ones are open, so that nobody's extreme value shows."""
-    numbers = np.clip([float(Decimal(value)) for value, _ in counts], -FARTHEST, FARTHEST)
-    if numbers.max() == numbers.min():
-        return [Share(f"{numbers[0]:.12g}", sum(size for _, size in counts))]
-    # The next of 1, 2, 5, 10, 20, 50, ...
-    width = (numbers.max() - numbers.min()) / BINS
-    power = 10.0 ** math.floor(math.log10(width))
-    step = next(digit * power for digit in (1, 2, 5, 10) if digit * power >= width)
-    bins, places = np.unique(np.floor(numbers / step), return_inverse=True)
-    people = np.bincount(places, weights=[size for _, size in counts]).astype(int).tolist()
+    bins = tally.bins
+    if bins is None:
+        numbers = np.clip(np.array([float(Decimal(value)) for value in tally.counts]), -FARTHEST, FARTHEST)
+        width = Bins.width_of(float(numbers.min()), float(numbers.max()))
+        if not width:
+            return [Share(f"{numbers[0]:.12g}", sum(tally.counts.values()))]
+        starts, places = np.unique(np.floor(numbers / width), return_inverse=True)
+        people = np.bincount(places, weights=list(tally.counts.values())).astype(np.int64)
+        bins = Bins(width, starts, people)
+    low, step, counts = bins.starts, bins.width, bins.people.tolist()
     edges = [
-        Share(f"{low * step:.12g} to {(low + 1) * step:.12g}", count) for low, count in zip(bins, people, strict=True)
+        Share(f"{start * step:.12g} to {(start + 1) * step:.12g}", count)
+        for start, count in zip(low, counts, strict=True)
     ]
     shown = [place for place, share in enumerate(edges) if share.records >= FEWEST]
     if len(shown) > 1:
         first, last = shown[0], shown[-1]
-        edges[first] = Share(f"below {(bins[first] + 1) * step:.12g}", sum(people[: first + 1]))
-        edges[last] = Share(f"{bins[last] * step:.12g} or more", sum(people[last:]))
+        edges[first] = Share(f"below {(low[first] + 1) * step:.12g}", sum(counts[: first + 1]))
+        edges[last] = Share(f"{low[last] * step:.12g} or more", sum(counts[last:]))
     return [edges[place] for place in shown]

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from discreet.errors import ColumnError, CountError, TooManyColumns, UsageError, WeightError
-from discreet.kernel import Coded, Histogram, Recoding
+from discreet.kernel import Coded, Histogram, Recoding, Tally
 from discreet.kernel.arrays import Flags, Ints, Label
 from discreet.kernel.hierarchy import text as spelling
 from discreet.kernel.number_rules import number
@@ -203,6 +203,9 @@ class Engine(Protocol):
     def count_each(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Histogram]:
         """People per distinct value of each column alone, one column after the other."""
 
+    def tallies(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Tally]:
+        """People per value of each column alone, as far as a profile needs it: see `Tally`."""
+
     def numbering(self, column: str) -> Numbering:
         """Whether the numbers of a column are on one row each."""
 
@@ -300,6 +303,11 @@ def columnwise(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Cells:
 def one_by_one(engine: Engine, names: Sequence[str], weight: str | None) -> Iterator[Histogram]:
     """Columns counted by a statement each, where the number of others does not matter."""
     return (engine.count([name], weight=weight) for name in names)
+
+
+def counted_tallies(engine: Engine, names: Sequence[str], weight: str | None) -> Iterator[Tally]:
+    """Tallies of columns that are counted whole."""
+    return (Tally.of(histogram) for histogram in engine.count_each(names, weight=weight))
 
 
 def refuse_wide(columns: int, source: str) -> None:

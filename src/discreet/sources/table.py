@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import EmptySource, OutsideHierarchy, PolicyError, UsageError
-from discreet.kernel import Classes, Coded, Hierarchy, Histogram, Recoding, Rule
+from discreet.kernel import Classes, Coded, Hierarchy, Histogram, Recoding, Rule, Tally
 from discreet.kernel.classes import bound_columns
 from discreet.kernel.number_rules import with_decimal
 from discreet.kernel.rules import OutsideValues, outside_error
@@ -186,6 +186,14 @@ class Table:
     @cached_property
     def _texts(self) -> frozenset[str]:
         return frozenset(field.name for field in self.fields if field.kind == "text")
+
+    def tallies(self, names: Sequence[str]) -> Iterator[Tally]:
+        """People per value of each column alone, without hierarchies; the quickest look."""
+        self.require([*names, *self._weight])
+        for tally in self.engine.tallies(names, weight=self.policy.count if self.policy else None):
+            if not tally.people:
+                raise EmptySource(f"There is nobody in {self.name}.", remedy="Give a table with at least one row.")
+            yield tally
 
     def require(self, names: Sequence[str]) -> None:
         """Stop with advice if a column is not there."""

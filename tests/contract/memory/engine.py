@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.kernel import Coded, Histogram, Recoding
+from discreet.kernel import Coded, Histogram, Recoding, Tally
 from discreet.kernel.hierarchy import text
 from discreet.sources.duckdb_scratch import DuckDBDesk
 from discreet.sources.engine import (
@@ -22,6 +22,7 @@ from discreet.sources.engine import (
     Field,
     Numbering,
     Target,
+    counted_tallies,
     one_by_one,
     refuse_bad_survey,
     refuse_bad_weights,
@@ -71,6 +72,10 @@ class MemoryEngine(LocalOutput):
     def count_each(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Histogram]:
         """People per distinct value of each column alone."""
         return one_by_one(self, names, weight)
+
+    def tallies(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Tally]:
+        """People per value of each column alone."""
+        return counted_tallies(self, names, weight)
 
     def numbering(self, column: str) -> Numbering:
         """What the SQL of the other engines says, in Python."""

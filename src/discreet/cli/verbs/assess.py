@@ -81,9 +81,9 @@ def assess(source: str, policy_file: str, population: str | None, threshold: flo
 @click.command(name="profile", short_help="Describe a table's columns and what they may be.")
 @click.argument("source", metavar="DATA")
 @policy_option("Policy that says how the data are written.", required=False)
-@option("--largest", type=click.IntRange(1, 8), default=4, help="Most columns in a combination.")
+@option("--largest", type=click.IntRange(1, 8), help="Most columns in a combination [4; with over 500,000 people 1].")
 @output("Print the profile as JSON.")
-def profile(source: str, policy_file: str | None, largest: int) -> CommandResult:
+def profile(source: str, policy_file: str | None, largest: int | None) -> CommandResult:
     """Describe DATA: types, distributions, uniqueness, and which few columns single people out.
 
     \b

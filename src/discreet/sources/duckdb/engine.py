@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import ColumnError, SourceNotFound, UsageError
-from discreet.kernel import Coded, Histogram, Recoding
+from discreet.kernel import Bins, Coded, Histogram, Recoding, Tally
+from discreet.kernel.hierarchy import text
 from discreet.policy import Policy
 from discreet.sources import files as source_files
 from discreet.sources.duckdb import rows
@@ -61,8 +62,17 @@ PART = "part"
 WIDE = 64
 """Columns from which on a table is counted column by column in parts: every statement looks at all of its columns."""
 PART_COLUMNS = 256
-PART_CELLS = 2**24
-"""Columns and cells of a part, which takes memory or room in the temporary folder."""
+PART_MEMORY = "400MB"
+"""Columns of a part, and its memory; beyond, it takes room in the temporary folder."""
+MANY_VALUES = 50_000
+"""Values of a column up to which a tally holds all of them: enough for all days of a century,"""
+FIRST_ROWS = 200_000
+COMMONEST = 20
+"""how many it holds beyond,"""
+COMMON = 5
+"""and how many people have at least one of these."""
+FARTHEST = 1e300
+"""Numbers beyond are put into the outermost range."""
 KINDS: dict[str, Kind] = {
     **dict.fromkeys(("VARCHAR", "ENUM"), "text"),
     **dict.fromkeys((*INTEGERS, "FLOAT", "DOUBLE", "DECIMAL", "HUGEINT", "UHUGEINT"), "number"),
@@ -216,25 +226,85 @@ class DuckDBEngine(LocalOutput):
             return histogram(coded, arrays)
 
     def count_each(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Histogram]:
-        # Columns of a part; 1 where parts would not pay, or where no table may be made.
         if len(self.fields) <= WIDE or not self.view.private:
-            width = 1
-        else:
-            with translated(self.name):
-                height: int = self.view.run(f"SELECT COUNT(*) FROM {RELATION}").fetchall()[0][0]
-            width = min(PART_COLUMNS, PART_CELLS // max(height, 1))
-        if width < 2:
             yield from one_by_one(self, names, weight)
             return
         with translated(self.name):
-            if weight is not None:
-                self._check_weight(weight)
-            for start in range(0, len(names), width):
-                part = names[start : start + width]
+            for part, relation in self._parts(names, weight):
+                yield from (self._count([name], weight, relation=relation) for name in part)
+
+    def tallies(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Tally]:
+        with translated(self.name):
+            for part, relation in self._parts(names, weight):
+                # A first look: a column with many values among these rows is not counted whole in vain.
+                several = ", ".join(f"approx_count_distinct({quote(name)})" for name in part)
+                first = f"SELECT * FROM {relation} LIMIT {FIRST_ROWS}"
+                varied = [
+                    about > MANY_VALUES for about in self.view.run(f"SELECT {several} FROM ({first})").fetchall()[0]
+                ]
+                for name, many in zip(part, varied, strict=True):
+                    whole = None if many else self._whole_tally(name, weight, relation)
+                    yield whole or self._summary(name, weight, relation)
+
+    def _parts(self, names: Sequence[str], weight: str | None) -> Iterator[tuple[Sequence[str], str]]:
+        """Columns and the relation to count them in: a text file is parsed once for many columns."""
+        if weight is not None:
+            self._check_weight(weight)
+        parsed = self.view.private and self.frame is None and not self.parquet
+        if not parsed and (len(self.fields) <= WIDE or not self.view.private):
+            yield names, RELATION
+            return
+        self.view.run(f"SET memory_limit = '{PART_MEMORY}'")
+        try:
+            for start in range(0, len(names), PART_COLUMNS):
+                part = names[start : start + PART_COLUMNS]
                 columns = ", ".join(quote(name) for name in dict.fromkeys([*part, *([weight] if weight else [])]))
                 self.view.run(f"CREATE OR REPLACE TEMP TABLE {PART} AS SELECT {columns} FROM {RELATION}")
-                yield from (self._count([name], weight, relation=PART) for name in part)
+                yield part, PART
+        finally:
             self.view.run(f"DROP TABLE IF EXISTS {PART}")
+            self.view.run("RESET memory_limit")
+
+    def _whole_tally(self, name: str, weight: str | None, relation: str) -> Tally | None:
+        """A column of few values: all of them; None where there are many."""
+        kind = self._types[name]
+        counted = count_sql([name], weight=weight, relation=relation, quote=quote)
+        some = f"SELECT {cell('c0', kind)}, CAST(n AS BIGINT) AS n FROM ({counted}) LIMIT {MANY_VALUES + 1}"
+        arrays = self.view.run(some).fetchnumpy()
+        if len(arrays["n"]) > MANY_VALUES:
+            return None
+        people = np.asarray(np.ma.filled(arrays["n"], 0), dtype=np.int64)
+        return Tally.of(Histogram({name: fetched(arrays["c0"], kind)}, people))
+
+    def _summary(self, name: str, weight: str | None, relation: str) -> Tally:
+        """A column of many values: how many, the commonest, some for a look, numbers in ranges."""
+        column, kind, run = quote(name), self._types[name], self.view.run
+        counted = count_sql([name], weight=weight, relation=relation, quote=quote)
+        occupied = f"SELECT c0, CAST(n AS BIGINT) AS n FROM ({counted}) WHERE n > 0"
+        number = "TRY_CAST(CAST({} AS VARCHAR) AS DOUBLE)"
+        finite = f"(SELECT c0, n, CASE WHEN isfinite({number.format('c0')}) THEN {number.format('c0')} END AS d FROM ({occupied}))"
+        wanted = "SUM(n), COALESCE(SUM(n) FILTER (c0 IS NULL), 0), COUNT(c0), COUNT(*) FILTER (n = 1), MAX(n), COUNT(d), MIN(d), MAX(d)"
+        people, missing, distinct, unique, most, numbers, lowest, highest = run(
+            f"SELECT {wanted} FROM {finite}"
+        ).fetchall()[0]
+        bins, common = None, {}
+        if numbers == distinct:
+            low, high = max(lowest, -FARTHEST), min(highest, FARTHEST)
+            width = Bins.width_of(low, high) or 1.0
+            clipped = f"GREATEST({low!r}, LEAST({high!r}, {number.format(column)}))"
+            heads = "COUNT(*)" if weight is None else f"SUM(CAST({quote(weight)} AS DECIMAL(38, 0)))"
+            ranges = run(
+                f"SELECT FLOOR({clipped} / {width!r}) AS b, CAST({heads} AS BIGINT) AS n FROM {relation} "
+                f"WHERE {column} IS NOT NULL GROUP BY b ORDER BY b"
+            ).fetchnumpy()
+            bins = Bins(width, np.asarray(ranges["b"], dtype=np.float64), np.asarray(ranges["n"], dtype=np.int64))
+        elif most >= COMMON:
+            top = f"SELECT {cell('c0', kind)}, n FROM ({occupied}) WHERE c0 IS NOT NULL AND n >= {COMMON} ORDER BY n DESC, c0 LIMIT {COMMONEST}"
+            common = {str(text(value)): int(n) for value, n in run(top).fetchall()}
+        some = f"SELECT DISTINCT {column} AS c0 FROM {relation} WHERE {column} IS NOT NULL AND hash({column}) % {distinct // MANY_VALUES + 1} = 0"
+        sample = fetched(run(f"SELECT {cell('c0', kind)} FROM ({some})").fetchnumpy()["c0"], kind).values
+        values = [value for value in sample if value is not None]
+        return Tally(int(people), int(missing), distinct, unique, common, values, bins)
 
     def _check_weight(self, weight: str) -> None:
         sql = bad_weight_sql(weight, relation=RELATION, quote=quote)

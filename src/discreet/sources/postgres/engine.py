@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import CountError, UsageError, WeightError
-from discreet.kernel import Coded, Histogram, Recoding
+from discreet.kernel import Coded, Histogram, Recoding, Tally
 from discreet.sources.duckdb_scratch import DuckDBDesk
 from discreet.sources.engine import (
     Cells,
@@ -21,6 +21,7 @@ from discreet.sources.engine import (
     bad_survey_sql,
     bad_weight_sql,
     count_sql,
+    counted_tallies,
     numbering_sql,
     one_by_one,
     refuse_bad_survey,
@@ -102,6 +103,9 @@ class PostgresEngine(LocalOutput):
 
     def count_each(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Histogram]:
         return one_by_one(self, names, weight)
+
+    def tallies(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Tally]:
+        return counted_tallies(self, names, weight)
 
     def numbering(self, column: str) -> Numbering:
         sql = numbering_sql(column, relation=self.source.sql, quote=quote, matches=matches, text="text")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import ColumnError
-from discreet.kernel import Coded, Histogram, Recoding
+from discreet.kernel import Coded, Histogram, Recoding, Tally
 from discreet.policy import Policy
 from discreet.sources import files
 from discreet.sources.cluster import matches, quote, translated
@@ -28,6 +28,7 @@ from discreet.sources.engine import (
     bad_survey_sql,
     bad_weight_sql,
     count_sql,
+    counted_tallies,
     numbering_sql,
     one_by_one,
     refuse_bad_survey,
@@ -93,6 +94,9 @@ class SparkEngine:
 
     def count_each(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Histogram]:
         return one_by_one(self, names, weight)
+
+    def tallies(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Tally]:
+        return counted_tallies(self, names, weight)
 
     def numbering(self, column: str) -> Numbering:
         sql = numbering_sql(column, relation="{source}", quote=quote, matches=matches, text="STRING")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from discreet.errors import IntegrityError, SourceNotFound, StoreUnreachable
-from discreet.kernel import Coded, Histogram, Recoding
+from discreet.kernel import Coded, Histogram, Recoding, Tally
 from discreet.ledger.keys import Keys
 from discreet.policy import Policy
 from discreet.sources import Engine, Field, Numbering, Table, read
@@ -189,6 +189,12 @@ class WatchedEngine:
         for histogram in self.engine.count_each(names, weight=weight):
             self.counted()
             yield histogram
+
+    def tallies(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Tally]:
+        """People per value of each column alone."""
+        for tally in self.engine.tallies(names, weight=weight):
+            self.counted()
+            yield tally
 
     def numbering(self, column: str) -> Numbering:
         """Whether the numbers of a column are on one row each."""
