@@ -282,10 +282,13 @@ class DuckDBEngine(LocalOutput):
         counted = count_sql([name], weight=weight, relation=relation, quote=quote)
         occupied = f"SELECT c0, CAST(n AS BIGINT) AS n FROM ({counted}) WHERE n > 0"
         number = "TRY_CAST(CAST({} AS VARCHAR) AS DOUBLE)"
-        finite = f"(SELECT c0, n, CASE WHEN isfinite({number.format('c0')}) THEN {number.format('c0')} END AS d FROM ({occupied}))"
-        wanted = "SUM(n), COALESCE(SUM(n) FILTER (c0 IS NULL), 0), COUNT(c0), COUNT(*) FILTER (n = 1), MAX(n), COUNT(d), MIN(d), MAX(d)"
+        read = f"SELECT c0, n, {number.format('c0')} AS d FROM ({occupied})"
+        wanted = (
+            "SUM(n), COALESCE(SUM(n) FILTER (c0 IS NULL), 0), COUNT(c0), COUNT(*) FILTER (n = 1), MAX(n), "
+            "COUNT(*) FILTER (isfinite(d)), MIN(d), MAX(d)"
+        )
         people, missing, distinct, unique, most, numbers, lowest, highest = run(
-            f"SELECT {wanted} FROM {finite}"
+            f"SELECT {wanted} FROM ({read})"
         ).fetchall()[0]
         bins, common = None, {}
         if numbers == distinct:
