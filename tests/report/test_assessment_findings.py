@@ -176,9 +176,7 @@ def test_profile_findings() -> None:
     assert re.match(r"sex, zip, .* together single out .* of 40 people|.* single out all 40 people", text[0])
     assert text[1] == "1 of 5 columns looks like an identifier (naming a person without any other column): id."
     assert "tell all 40 people apart; the shortest is id." in text[2].replace("tells", "tell")
-    assert (
-        text[3] == "The roles of all 5 columns are guesses from names and values; for plan nothing pointed to a role."
-    )
+    assert text[3] == "The roles of all 5 columns are guesses from names and values."
 
 
 def test_profile_of_a_single_column() -> None:
