@@ -8,6 +8,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from discreet.kernel import Classes
 
 Node = tuple[int, ...]
@@ -16,10 +18,11 @@ Path = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Person:
-    """One person: the path of each quasi-identifier, and a sensitive value."""
+    """One person, or one row of a numbered person: the path of each quasi-identifier, and a sensitive value."""
 
     paths: tuple[Path, ...]
     secret: str = ""
+    number: int | None = None
 
 
 @dataclass(frozen=True)
@@ -36,11 +39,14 @@ class Data:
         names = [f"q{place}" for place in range(len(self.trees))]
         rules = {name: Tree(tree) for name, tree in zip(names, self.trees, strict=True)}
         values = [tuple(path[0] for path in person.paths) for person in self.people]
-        classes = Classes.of(names, values, rules=rules)
+        numbers = [person.number for person in self.people if person.number is not None]
+        whose = np.array(numbers, dtype=np.int64) if numbers else None
+        counted = Histogram.from_rows(names, [(*value, 1) for value in values])
+        classes = Classes.from_histogram(counted, rules=rules, people=whose)
         if not sensitive:
             return classes
         rows = [(*value, person.secret, 1) for value, person in zip(values, self.people, strict=True)]
-        return classes.with_spread(Histogram.from_rows([*names, "secret"], rows), "secret")
+        return classes.with_spread(Histogram.from_rows([*names, "secret"], rows), "secret", people=whose)
 
     def nodes(self) -> list[Node]:
         """The lattice."""

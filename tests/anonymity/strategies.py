@@ -25,9 +25,13 @@ def trees(draw: st.DrawFn) -> tuple[Path, ...]:
 
 
 @st.composite
-def tables(draw: st.DrawFn, *, secrets: int = 1) -> Data:
-    """Up to 30 people by up to four columns."""
+def tables(draw: st.DrawFn, *, secrets: int = 1, numbers: int | None = None) -> Data:
+    """Up to 30 people by up to four columns; with `numbers`, rows of up to so many numbered people."""
     columns = draw(st.lists(trees(), min_size=1, max_size=4))
     person = st.tuples(st.tuples(*(st.sampled_from(tree) for tree in columns)), st.integers(1, secrets))
     people = draw(st.lists(person, min_size=1, max_size=30))
-    return Data(tuple(Person(paths, f"s{secret}") for paths, secret in people), tuple(columns))
+    whose = st.none() if numbers is None else st.integers(1, numbers)
+    return Data(
+        tuple(Person(paths, f"s{secret}", draw(whose)) for paths, secret in people),
+        tuple(columns),
+    )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from discreet.kernel import Classes, Histogram, Tally, Tree
 from discreet.kernel.arrays import Ints, Label
-from discreet.kernel.classes import Spread
+from discreet.kernel.members import Spread
 from discreet.policy import Policy
 from tests.kernel.strategies import Listing, climb, few, listings, some, trees
 

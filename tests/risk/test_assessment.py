@@ -25,6 +25,7 @@ POPULATION = Classes.of(["zip"], [("10",), ("11",), ("20",), ("30",)], [2, 8, 10
 
 KEYS = {
     "records",
+    "rows",
     "classes",
     "uniques",
     "k",

@@ -17,6 +17,7 @@ from discreet.kernel import Classes, Countable, Recoding
 from discreet.kernel.serialise import json_of
 from discreet.risk.assessment import Governed
 from discreet.risk.input_tables import PolicyLike, opened
+from discreet.risk.reidentification import marketer
 
 RECODINGS = ("local", "mondrian", "mondrian-relaxed")
 """Searches that look for a level per class rather than per column."""
@@ -110,7 +111,7 @@ def anonymise(
     if search in RECODINGS:
         recoding = _recode(classes, limits, search)
         loss, cost, evaluated = "loss", loss_of(recoding), 0
-        suppressed, published = recoding.suppressed, len(recoding.published)
+        published = len(recoding.published)
     else:
         stop = _stopwatch(time_limit, clock or getattr(table, "clock", None), watch)
         found = search_levels(LatticeProblem.of(classes), limits, loss=loss, search=search, engine=engine, watch=stop)
@@ -126,12 +127,12 @@ def anonymise(
         coarse = classes.at(found.outcome.node)
         recoding = Recoding.of_levels(classes, levels, kept=coarse.keep(~limits.violated(coarse)).holds(classes))
         cost, evaluated = found.loss, found.evaluated
-        suppressed, published = found.outcome.suppressed, found.outcome.kept
+        published = found.outcome.kept
     return Anonymised(
         levels=levels,
         loss=cost,
         loss_name=loss,
-        suppressed=suppressed,
+        suppressed=recoding.suppressed,
         classes=published,
         evaluated=evaluated,
         requirements=requirements,
@@ -146,6 +147,11 @@ def anonymise(
 
 def _recode(classes: Classes, limits: Requirements, search: str) -> Recoding:
     """Recode class by class; what is published is counted again, not taken from the search."""
+    if classes.members is not None:
+        raise UsageError(
+            f'search="{search}" takes one row per person, and here a person may have several.',
+            remedy='Use search="optimal" (--search optimal), which counts people.',
+        )
     from discreet.anonymity.local.acceptance import Acceptance, verify
     from discreet.anonymity.local.mondrian import mondrian
     from discreet.anonymity.local.recoding import recode_locally
@@ -203,7 +209,7 @@ def frontier(table: Countable | Classes, *, ks: Sequence[int] = KS, **options: A
         except UsageError:
             continue
         people = result.published.records
-        risk = len(result.published) / people if people else 0.0
+        risk = marketer(result.published.people_once(), result.published.sizes) if people else 0.0
         highest = 1 / int(result.published.sizes.min()) if people else 0.0
         points.append(Point(k, result.loss, result.suppressed, result.classes, risk, highest, result.levels))
     return tuple(points)

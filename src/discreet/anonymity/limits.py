@@ -19,7 +19,7 @@ from discreet.attacker import Attack
 from discreet.attacker.parameters import whole
 from discreet.errors import ColumnError, UsageError
 from discreet.kernel import Classes
-from discreet.kernel.arrays import Flags, Ints
+from discreet.kernel.arrays import Flags, Floats, Ints
 from discreet.risk.inference import distinct_l, entropy_l, equal_t, hierarchical_t, no_order, ordered_t, recursive_l
 
 TINY = 1e-12
@@ -156,9 +156,10 @@ class AverageRisk:
 
     def violated(self, classes: Classes) -> Flags:
         """The fewest of the riskiest classes, all of one risk or none."""
-        sizes, alike = classes.sizes, people_alike(classes, self.population)
+        alike = people_alike(classes, self.population)
         order = np.argsort(-alike, kind="stable")
-        mean = np.cumsum(sizes[order] / alike[order]) / np.cumsum(sizes[order])
+        added, people = _added_risk(classes, alike, order)
+        mean = np.cumsum(added) / np.cumsum(people)
         last = np.concatenate([alike[order][1:] != alike[order][:-1], [True]])
         fine = np.flatnonzero((mean <= self.most + TINY) & last)
         least = alike[order][fine[-1]] if len(fine) else math.inf
@@ -189,6 +190,24 @@ class AttackerRisk:
     def words(self) -> str:
         """The requirement, for people."""
         return f"the planning adversary re-identifies nobody with a probability above {self.most:g}"
+
+
+def _added_risk(classes: Classes, alike: Ints, order: Ints) -> tuple[Floats, Ints]:
+    """What each class adds to the sum of risks and to the people, when classes are published in this order.
+
+    The risk of a person is that of the riskiest of their rows, which is in the last class that they are in.
+    """
+    if classes.members is None:
+        return classes.sizes[order] / alike[order], classes.sizes[order]
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    at, person = place[classes.members.owners], classes.members.people
+    by_person = np.lexsort((at, person))
+    at, person = at[by_person], person[by_person]
+    risk, new = 1 / alike[order][at], np.concatenate([[True], person[1:] != person[:-1]])
+    before = np.where(new, 0.0, np.concatenate([[0.0], risk[:-1]]))
+    added = np.bincount(at, weights=risk - before, minlength=len(order)).astype(np.float64)
+    return added, np.bincount(at[new], minlength=len(order)).astype(np.int64)
 
 
 def people_alike(classes: Classes, population: Classes | None) -> Ints:
@@ -279,8 +298,8 @@ class Requirements:
             )
         if not 0 <= suppression <= 1:
             raise UsageError("suppression is a share from 0 to 1.", remedy="0.05 means: at most 5 % of the people.")
-        # floor(s * N), with s read as it is written: 0.29 of 100 is 29.
-        return cls(tuple(requirements), math.floor(Fraction(str(suppression)) * classes.records))
+        # floor(s * N) of N rows, with s read as it is written: 0.29 of 100 is 29.
+        return cls(tuple(requirements), math.floor(Fraction(str(suppression)) * int(classes.rows.sum())))
 
     @property
     def k(self) -> int:

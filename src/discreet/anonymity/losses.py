@@ -1,6 +1,6 @@
 """Information loss of a node or a recoding, with lower bounds for the search.
 
-N people, ns of them suppressed, column j at level l of 0 to L-1. Definitions agree with the field's reference
+N people (rows, where a person may have several), ns of them suppressed, column j at level l of 0 to L-1. Definitions agree with the field's reference
 implementation, so that numbers can be compared. Every bound below holds for the node itself (`bounds`) or for all
 nodes above an evaluated one (`bound_above`); a search that trusts them misses nothing.
 """
@@ -315,10 +315,10 @@ def column_loss(recoding: Recoding, place: int) -> float:
         ranks = np.arange(leaves) if numbers is None else np.argsort(np.argsort(numbers, kind="stable"), kind="stable")
         low, high = -_most(codes, -ranks[values], len(labels)), _most(codes, ranks[values], len(labels))
         whole = (high - low + 1) / leaves
-    people, kept = recoding.classes.records, recoding.kept
-    shares = float((whole[recoding.codes[place][kept]] * recoding.classes.sizes[kept]).sum())
+    rows, kept = recoding.classes.rows, recoding.kept
+    shares, people = float((whole[recoding.codes[place][kept]] * rows[kept]).sum()), int(rows.sum())
     least = people / leaves
-    return max(0.0, (shares + recoding.suppressed - least) / (people - least)) if leaves > 1 and people else 0.0
+    return max(0.0, (shares + recoding.suppressed_rows - least) / (people - least)) if leaves > 1 and people else 0.0
 
 
 def _most(codes: Ints, numbers: NDArray[np.generic], shown: int) -> Floats:

@@ -109,7 +109,7 @@ class Anonymised:
     loss: float
     loss_name: str
     suppressed: int
-    """People who are left out."""
+    """People who are left out, or lose at least one of their rows."""
     classes: int
     """Classes that are published."""
     evaluated: int
@@ -130,6 +130,18 @@ class Anonymised:
     def records(self) -> int:
         """People in the data."""
         return self.recoding.classes.records
+
+    @property
+    def rows(self) -> int | None:
+        """Rows in the data, where the policy says whose row it is."""
+        policy = getattr(self.table, "policy", None)
+        several = self.recoding.classes.members is not None or (policy is not None and policy.several_rows)
+        return int(self.recoding.classes.rows.sum()) if several else None
+
+    @property
+    def suppressed_rows(self) -> int:
+        """Rows that are left out: as many as people, unless a person may have several."""
+        return self.recoding.suppressed_rows
 
     @property
     def columns(self) -> dict[str, dict[str, str]]:
@@ -185,7 +197,7 @@ class Anonymised:
         return {name: 1 - min(share, 1.0) for name, share in zip(self.recoding.names, lost, strict=True)}
 
     to_dict = json_of(
-        "levels loss loss_name records suppressed classes evaluated search requirements published=columns certificate",
+        "levels loss loss_name records rows suppressed suppressed_rows classes evaluated search requirements published=columns certificate",
         utility=lambda self: self.utility(),
     )
 
@@ -200,7 +212,7 @@ class Anonymised:
         levels = [(name, self.levels.get(name, "class by class"), share) for name, share in kept.items()]
         proof = "" if self.certificate is None else f" {self.certificate.words()}"
         words = (
-            f"{self.records - self.suppressed:,} of {self.records:,} people in {self.classes:,} classes; "
+            f"{self.published.records:,} of {self.records:,} people in {self.classes:,} classes; "
             f"{'; '.join(self.requirements)}.{proof}"
         )
         return card(words, levels, head=("column", "level", "kept"))

@@ -59,7 +59,8 @@ class AllowedNodes:
                 remedy="Choose fewer columns, or hierarchies of fewer levels.",
             )
         share = Fraction(str(probability(suppression, "suppression", remedy="0.05 means: at most 5 % of the people.")))
-        limit, measure = math.floor(share * classes.records), make_loss(loss, problem, smallest=k, by_size=True)
+        measure = make_loss(loss, problem, smallest=k, by_size=classes.members is None)
+        limit = math.floor(share * problem.people)
         evaluate: BySize | ByClasses = ByClasses(problem, violating=lambda classes: np.asarray(classes.sizes < k))
         if population is None and problem.packs:
             evaluate = BySize(problem, k=k, roller=roller_for(problem, "auto"))
@@ -72,7 +73,8 @@ class AllowedNodes:
                 people = alike = evaluate.counts[evaluate.counts >= k]
             else:
                 published = evaluate.classes.keep(evaluate.classes.sizes >= k)
-                people, alike = published.sizes, people_alike(published, population)
+                alike = people_alike(published, population)
+                people = published.people_once(alike)
             sizes, place = np.unique(alike, return_inverse=True)
             groups = np.bincount(place, weights=people, minlength=len(sizes)).astype(np.int64)
             rows.append((node, measure.value(outcome), outcome.suppressed, (sizes, groups)))

@@ -228,13 +228,18 @@ def expectations(sample: Classes, external: Classes, population: Classes | None)
     return groups, densities
 
 
+def targets(sample: Classes, groups: Ints) -> Ints:
+    """People of the data per class, each once: in their class with the smallest group that holds anybody."""
+    return sample.people_once(np.where(groups > 0, groups, np.iinfo(np.int64).max))
+
+
 def plan_for(
     attack: Planner, sample: Classes, groups: Ints, densities: Floats, external_size: int, *, loss: float | str = 1.0
 ) -> Attacked:
     """Let him plan for every class, the groups being known or only expected."""
     plan = attack.known(groups)
     gamble = attack.unknown(densities, external_size, groups)
-    outcome = partial(Outcome.of, people=sample.sizes, groups=groups, losses=Losses.of(loss, sample))
+    outcome = partial(Outcome.of, people=targets(sample, groups), groups=groups, losses=Losses.of(loss, sample))
     known = outcome(plan, exploits=plan.exploits * plan.accesses)
     unknown = outcome(gamble, exploits=plan.exploits * (gamble.accesses & (plan.access_value > 0)))
     thresholds, baseline = attack.thresholds(), attack.baseline(groups)
@@ -299,7 +304,8 @@ class Targets:
     @classmethod
     def among(cls, sample: Classes, external: Classes, *, population: Classes | None = None) -> Targets:
         """The kinds of target in a table, before anybody attacks; `external` is the table that names people."""
-        return cls.grouped(sample.sizes, *expectations(sample, external, population), external.records)
+        groups, densities = expectations(sample, external, population)
+        return cls.grouped(targets(sample, groups), groups, densities, external.records)
 
     @classmethod
     def grouped(cls, people: Ints, groups: Ints, densities: Floats, external_size: int) -> Targets:

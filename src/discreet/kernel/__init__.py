@@ -4,8 +4,9 @@ Pure: numpy and nothing else. Rows never come here, only the distinct tuples wit
 """
 
 from discreet.kernel.amounts import Amount, exact, parts_down, parts_up, written
-from discreet.kernel.classes import Classes, Column, Countable, Recoding, Spread, count
+from discreet.kernel.classes import Classes, Column, Countable, Recoding, count
 from discreet.kernel.hierarchy import Bins, Coded, Hierarchy, Histogram, Tally
+from discreet.kernel.members import Members, Spread
 from discreet.kernel.number_rules import Cuts, TopBottomCode, Widths
 from discreet.kernel.rules import AnyValue, AutoMask, Dates, Flat, Mask, Prefix, Rule, Tree
 
@@ -24,6 +25,7 @@ __all__ = [
     "Hierarchy",
     "Histogram",
     "Mask",
+    "Members",
     "Prefix",
     "Recoding",
     "Rule",

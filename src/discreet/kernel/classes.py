@@ -1,7 +1,8 @@
 """Class histogram: distinct tuples of quasi-identifiers, and how many people share each.
 
 An equivalence class is a set of people who look alike on the chosen columns. Every risk measure is a function of
-these counts, so rows are counted once, where they live, and everything else happens here.
+these counts, so rows are counted once, where they live, and everything else happens here. Where a person may have
+several rows, classes remember whose rows they hold, so that they count people at every level.
 """
 
 from __future__ import annotations
@@ -13,58 +14,14 @@ from types import MappingProxyType
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import ColumnError, UsageError
-from discreet.kernel.arrays import Ints, Label, group, pack, total
+from discreet.kernel.arrays import Flags, Ints, Label, group, pack, total
 from discreet.kernel.hierarchy import Coded, Hierarchy, Histogram, read_only, text
+from discreet.kernel.members import Members, Spread
 from discreet.kernel.rules import FEW, Flat, OutsideValues, Rule, bind, outside_error
 from discreet.kernel.serialise import card
 from discreet.kernel.survey import Survey
-
-
-# How the values of a sensitive column spread over the classes.
-@dataclass(frozen=True, eq=False)
-class Spread:
-    """Counts of sensitive values in classes: a triple (class, value, people) per occurring pair."""
-
-    name: str
-    hierarchy: Hierarchy
-    owners: Ints
-    codes: Ints
-    counts: Ints
-
-    def __post_init__(self) -> None:
-        for name in ("owners", "codes", "counts"):
-            object.__setattr__(self, name, read_only(getattr(self, name)))
-
-    @property
-    def values(self) -> tuple[Label, ...]:
-        """The distinct values of the column."""
-        return self.hierarchy.labels[0]
-
-    @property
-    def overall(self) -> Ints:
-        """People per value in the whole table."""
-        return total(self.codes, self.counts, len(self.values))
-
-    def over(self, member: Ints) -> Spread:
-        """Spread over coarser classes; `member` is the new class of each old one."""
-        owners = member[self.owners]
-        keys = owners * len(self.values) + self.codes
-        bound = (int(owners.max(initial=0)) + 1) * len(self.values)
-        first, groups, number = group(keys, bound)
-        return Spread(self.name, self.hierarchy, owners[first], self.codes[first], total(groups, self.counts, number))
-
-    def only(self, kept: NDArray[np.bool_]) -> Spread:
-        """The people of the kept classes, renumbered."""
-        number = np.cumsum(kept) - 1
-        stays = kept[self.owners]
-        return Spread(self.name, self.hierarchy, number[self.owners[stays]], self.codes[stays], self.counts[stays])
-
-    def __repr__(self) -> str:
-        return f"Spread({self.name}, {len(self.values)} values)"
-
 
 Levels = Mapping[str, int] | Sequence[int]
 
@@ -112,6 +69,8 @@ class Classes:
     """Sensitive columns that were counted along."""
     survey: Survey | None = None
     """Survey weights and households, where they were counted along."""
+    members: Members | None = None
+    """Whose rows each class holds, where a person may have several; else each row is a person."""
 
     @classmethod
     def of(
@@ -130,16 +89,21 @@ class Classes:
         return cls.from_histogram(Histogram.from_rows(names, rows), rules=rules)
 
     @classmethod
-    def from_histogram(cls, histogram: Histogram, *, rules: Mapping[str, Rule] | None = None) -> Classes:
-        """From what an engine counted, each column bound to its rule."""
-        rules, histogram = rules or {}, histogram.occupied()
+    def from_histogram(
+        cls, histogram: Histogram, *, rules: Mapping[str, Rule] | None = None, people: Ints | None = None
+    ) -> Classes:
+        """From what an engine counted, each column bound to its rule.
+
+        With `people`, which numbers the person of each tuple, the counts are rows.
+        """
+        rules, people, histogram = rules or {}, _met(people, histogram), histogram.occupied()
         ordered = {name: coded.ordered() for name, coded in histogram.columns.items()}
         hierarchies, outside = bound_columns(Histogram(ordered, histogram.counts), rules)
         if outside:
             raise outside_error(outside)
         columns = tuple(Column(name, hierarchy) for name, hierarchy in hierarchies.items())
         codes = tuple(coded.codes for coded in ordered.values())
-        return cls(columns, codes, histogram.counts).regrouped()
+        return cls(columns, codes, histogram.counts, members=_members(people, histogram)).regrouped()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "codes", tuple(map(read_only, self.codes)))
@@ -147,7 +111,7 @@ class Classes:
         object.__setattr__(self, "spreads", MappingProxyType(dict(self.spreads)))
 
     def __reduce__(self) -> tuple[type[Classes], tuple[Any, ...]]:
-        return Classes, (self.columns, self.codes, self.sizes, dict(self.spreads), self.survey)
+        return Classes, (self.columns, self.codes, self.sizes, dict(self.spreads), self.survey, self.members)
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -155,7 +119,24 @@ class Classes:
     @cached_property
     def records(self) -> int:
         """How many people there are."""
-        return int(self.sizes.sum())
+        return int(self.sizes.sum()) if self.members is None else self.members.number()
+
+    @property
+    def rows(self) -> Ints:
+        """Rows per class; as many as people, unless a person may have several."""
+        return self.sizes if self.members is None else self.members.rows_per_class(len(self))
+
+    def people(self, marked: Flags) -> int:
+        """How many people have a row in the marked classes."""
+        return int(self.sizes[marked].sum()) if self.members is None else self.members.number(marked)
+
+    def people_once(self, crowd: Ints | None = None) -> Ints:
+        """People per class, each counted once: in their class with the smallest crowd.
+
+        An attacker may know any row of a person, so the riskiest one decides. The crowd is the class itself unless
+        given.
+        """
+        return self.sizes if self.members is None else self.members.once(self.sizes if crowd is None else crowd)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -208,20 +189,22 @@ class Classes:
         mine = self.project(others.names)
         return mine.at([column.like(theirs) for column, theirs in zip(mine.columns, others.columns, strict=True)])
 
-    def keep(self, kept: NDArray[np.bool_]) -> Classes:
+    def keep(self, kept: Flags) -> Classes:
         """Only the classes marked true."""
         spreads = {name: spread.only(kept) for name, spread in self.spreads.items()}
         survey = None if self.survey is None else self.survey.only(kept)
-        return Classes(self.columns, tuple(codes[kept] for codes in self.codes), self.sizes[kept], spreads, survey)
+        members = None if self.members is None else self.members.only(kept)
+        codes = tuple(codes[kept] for codes in self.codes)
+        return Classes(self.columns, codes, self.sizes[kept], spreads, survey, members)
 
     def suppress(self, *, below: int) -> tuple[Classes, int]:
-        """Classes of at least `below` people, and the number of people left out.
+        """Classes of at least `below` people, and the number of people with rows in others.
 
         >>> Classes.of(["sex"], [("F",), ("M",)], [5, 1]).suppress(below=2)
         (Classes(5 people in 1 classes by sex), 1)
         """
         kept = self.sizes >= below
-        return self.keep(kept), int(self.sizes[~kept].sum())
+        return self.keep(kept), self.people(~kept)
 
     def lookup(self, tuples: Sequence[Sequence[Label]]) -> Ints:
         """People in the class of each tuple of values; 0 where there is none.
@@ -244,7 +227,7 @@ class Classes:
         ]
         return theirs._sizes_of(codes, len(self))
 
-    def holds(self, finer: Classes) -> NDArray[np.bool_]:
+    def holds(self, finer: Classes) -> Flags:
         """Which classes of the same people at finer levels lie in a class here."""
         steps = zip(finer.columns, self.columns, finer.codes, strict=True)
         codes = [theirs.hierarchy.map(theirs.level, mine.level)[column] for theirs, mine, column in steps]
@@ -256,27 +239,35 @@ class Classes:
         for row in rows:
             yield tuple(column.labels[code] for column, code in zip(self.columns, row, strict=True))
 
-    def with_spread(self, histogram: Histogram, name: str, *, rule: Rule | None = None) -> Classes:
-        """Classes with the spread of a sensitive column, from its joint histogram."""
-        histogram = histogram.occupied()
+    def with_spread(
+        self, histogram: Histogram, name: str, *, rule: Rule | None = None, people: Ints | None = None
+    ) -> Classes:
+        """Classes with the spread of a sensitive column, from its joint histogram.
+
+        `people` is as in `from_histogram`.
+        """
+        people, histogram = _met(people, histogram), histogram.occupied()
         sensitive = histogram.columns[name].ordered()
         hierarchies, outside = bound_columns(Histogram({name: sensitive}, histogram.counts), {name: rule or Flat()})
         if outside:
             raise outside_error(outside)
         owners = self.places(histogram.columns, len(histogram.counts))
-        loose = Spread(name, hierarchies[name], owners, sensitive.codes, histogram.counts)
-        if (owners < 0).any() or not np.array_equal(total(owners, histogram.counts, len(self)), self.sizes):
+        loose = Spread(name, hierarchies[name], owners, sensitive.codes, histogram.counts, _members(people, histogram))
+        if (owners < 0).any() or not np.array_equal(total(owners, histogram.counts, len(self)), self.rows):
             raise UsageError(
                 f"The counts by '{name}' are not of the people in these classes.",
                 remedy="Count both from the same table, at the finest level.",
             )
         return replace(self, spreads={**self.spreads, name: loose.over(np.arange(len(self)))})
 
-    def with_survey(self, histogram: Histogram, *, household: str | None, person: Sequence[str]) -> Classes:
-        """Classes with their survey weights and households, from the histogram of both."""
-        histogram = histogram.occupied()
+    def with_survey(self, histogram: Histogram, *, household: str | None, people: Ints | None = None) -> Classes:
+        """Classes with their survey weights and households, from the histogram of both.
+
+        `people` is as in `from_histogram`.
+        """
+        people, histogram = _met(people, histogram), histogram.occupied()
         owners = self.places(histogram.columns, len(histogram.counts))
-        return replace(self, survey=Survey.of(histogram, owners, household=household, person=person))
+        return replace(self, survey=Survey.of(histogram, owners, household=household, people=people))
 
     def places(self, columns: Mapping[str, Coded], rows: int) -> Ints:
         """The class of each row of some columns, or -1."""
@@ -285,12 +276,13 @@ class Classes:
 
     def __repr__(self) -> str:
         levels = [f"{column.name}:{column.level}" if column.level else column.name for column in self.columns]
-        return f"Classes({self.records} people in {len(self)} classes by {', '.join(levels)})"
+        rows = "" if self.members is None else f" with {int(self.rows.sum())} rows"
+        return f"Classes({self.records} people{rows} in {len(self)} classes by {', '.join(levels)})"
 
     def _repr_html_(self) -> str:
         rows = [("People", f"{self.records:,}"), ("Classes", f"{len(self):,}")]
         if len(self):
-            alone = int((self.sizes == 1).sum())
+            alone = self.people(self.sizes == 1)
             rows += [("People alone in their class", f"{alone:,}"), ("Smallest class", f"{int(self.sizes.min()):,}")]
             rows += [("Largest class", f"{int(self.sizes.max()):,}")]
         return card(f"People who look alike on {', '.join(self.names) or 'nothing'}, counted.", rows)
@@ -300,13 +292,10 @@ class Classes:
         keys, bound = pack(self.codes, [len(column.labels) for column in self.columns], len(self))
         first, member, groups = group(keys, bound)
         spreads = {name: spread.over(member) for name, spread in self.spreads.items()}
-        return Classes(
-            self.columns,
-            tuple(codes[first] for codes in self.codes),
-            total(member, self.sizes, groups),
-            spreads,
-            None if self.survey is None else self.survey.over(member),
-        )
+        survey = None if self.survey is None else self.survey.over(member)
+        members = None if self.members is None else self.members.over(member)
+        sizes = total(member, self.sizes, groups) if members is None else members.sizes(groups)
+        return Classes(self.columns, tuple(codes[first] for codes in self.codes), sizes, spreads, survey, members)
 
     def _place(self, name: str) -> int:
         if name not in self.names:
@@ -329,6 +318,16 @@ class Classes:
         for column in codes:
             found &= column >= 0
         return np.where(found, order[places], -1) if len(mine) else np.full(rows, -1, dtype=np.int64)
+
+
+def _met(people: Ints | None, histogram: Histogram) -> Ints | None:
+    """The people of the tuples that stay when those of nobody are left out."""
+    return None if people is None else people[histogram.counts > 0]
+
+
+def _members(people: Ints | None, histogram: Histogram) -> Members | None:
+    """Every tuple as a class of its own, with the rows of its person."""
+    return None if people is None else Members(np.arange(len(people)), people, histogram.counts)
 
 
 def bound_columns(
@@ -396,14 +395,14 @@ class Recoding:
     """Per column, the published values."""
     codes: tuple[Ints, ...]
     """Per column, the published value of each class, as a place in `labels`."""
-    kept: NDArray[np.bool_]
+    kept: Flags
     """Which classes are published."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "codes", tuple(map(read_only, self.codes)))
 
     @classmethod
-    def of_levels(cls, classes: Classes, levels: Levels, *, kept: NDArray[np.bool_]) -> Recoding:
+    def of_levels(cls, classes: Classes, levels: Levels, *, kept: Flags) -> Recoding:
         """Every value generalised to one level per column; `kept` marks classes of `classes`."""
         wanted = classes.at(levels).levels
         columns = [(column, wanted[column.name]) for column in classes.columns]
@@ -418,8 +417,13 @@ class Recoding:
 
     @property
     def suppressed(self) -> int:
-        """People who are left out."""
-        return int(self.classes.sizes[~self.kept].sum())
+        """People who are left out, or lose at least one of their rows."""
+        return self.classes.people(~self.kept)
+
+    @property
+    def suppressed_rows(self) -> int:
+        """Rows that are left out."""
+        return int(self.classes.rows[~self.kept].sum())
 
     @cached_property
     def published(self) -> Classes:
@@ -428,8 +432,7 @@ class Recoding:
             Column(name, Hierarchy.of([(label,) for label in labels]))
             for name, labels in zip(self.names, self.labels, strict=True)
         )
-        whole = replace(self.classes, columns=columns, codes=self.codes)
-        return whole.keep(self.kept).regrouped()
+        return replace(self.classes, columns=columns, codes=self.codes).keep(self.kept).regrouped()
 
     def __repr__(self) -> str:
         people = f"{self.published.records} of {self.classes.records} people"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,7 +35,7 @@ class Survey:
                 object.__setattr__(self, name, read_only(getattr(self, name)))
 
     @classmethod
-    def of(cls, histogram: Histogram, owners: Ints, *, household: str | None, person: Sequence[str]) -> Survey:
+    def of(cls, histogram: Histogram, owners: Ints, *, household: str | None, people: Ints | None = None) -> Survey:
         """From what an engine counted by quasi-identifiers, household and person; `owners` are the classes."""
         columns = histogram.columns
         return cls(
@@ -44,7 +43,7 @@ class Survey:
             histogram.counts,
             histogram.weights,
             None if household is None else numbered(columns[household]),
-            together([columns[name] for name in person]) if person else None,
+            people,
         )
 
     def over(self, member: Ints) -> Survey:
@@ -99,11 +98,3 @@ def numbered(coded: Coded) -> Ints:
     """Numbers from 0 on for the values of a column; -1 where there is none, or a blank one."""
     known = np.array([value is not None and bool(value.strip()) for value in coded.values], dtype=bool)
     return np.where(known, np.arange(len(known)), -1)[coded.codes] if len(known) else coded.codes
-
-
-def together(columns: Sequence[Coded]) -> Ints:
-    """Numbers from 0 on for tuples of values."""
-    keys, bound = pack(
-        [column.codes for column in columns], [len(column.values) for column in columns], len(columns[0].codes)
-    )
-    return group(keys, bound)[1]

@@ -260,8 +260,8 @@ class Prepared:
 
     @property
     def rows(self) -> int:
-        """People in the source."""
-        return self.counted.records
+        """Rows of the source; people where each has one, or where an entity was named."""
+        return int(self.counted.rows.sum())
 
     def crowds(self, quasi: tuple[str, ...]) -> Crowds:
         """Look-up of D by some of the quasi-identifiers."""
@@ -305,7 +305,8 @@ class Prepared:
         if plan.quasi:
             sizes = [len(joint.columns[place].labels) for place in places]
             _, member, groups = group(*pack([joint.codes[place] for place in places], sizes, len(joint)))
-            crowds = total(member, joint.sizes, groups)[member]
+            merged = None if joint.members is None else joint.members.over(member)
+            crowds = (total(member, joint.sizes, groups) if merged is None else merged.sizes(groups))[member]
         weights = [
             np.array([its(label) for label in joint.columns[place].labels])[joint.codes[place]]
             for place, (_, its) in enumerate(plan.weighing, start=len(plan.quasi))

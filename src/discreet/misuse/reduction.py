@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -188,7 +188,7 @@ class Coarsening:
             codes.append(np.array([hierarchy.index[0][value] for value in cells.values], dtype=np.int64)[cells.codes])
         bound = tuple(Column(name, hierarchy) for name, hierarchy in zip(plan.quasi, hierarchies, strict=True))
         weights = np.minimum(added(scorer.columns(columns).weighed.weights, columns.rows), 1.0)
-        classes = Classes(bound, source.codes, source.sizes)
+        classes = replace(source, columns=bound)
         return cls(plan.quasi, tuple(hierarchies), tuple(codes), classes, weights, scorer.x)
 
     def finest_within(self, limit: float) -> Node:

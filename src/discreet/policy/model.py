@@ -53,6 +53,7 @@ class Population:
     delimiter: str | None = None
     encoding: str | None = None
     count: str | None = None
+    person: Literal["row"] | tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -98,8 +99,11 @@ class Policy:
     """Column of survey weights, which are numbers above 0."""
     household: str | None = None
     """Column of household numbers."""
-    person: Literal["row"] | None = None
-    """"row" where the policy says that each row is a person, even if numbers of an identifier repeat."""
+    person: Literal["row"] | tuple[str, ...] | None = None
+    """Columns that say whose row it is, where a person may have several rows.
+
+    "row" where the policy says that each row is a person, even if numbers of an identifier repeat.
+    """
     file: str = ""
     digest: str = ""
     """SHA-256 of the policy and of its hierarchies: what a ledger entry refers to."""
@@ -157,9 +161,20 @@ class Policy:
         """Columns that no output has: identifiers, and what the policy drops."""
         return (*self.identifiers, *self.named("drop"))
 
+    @property
+    def several_rows(self) -> bool:
+        """Whether columns say whose row it is: a person may have several."""
+        return isinstance(self.person, tuple)
+
     def for_population(self) -> Policy:
         """The same quasi-identifiers and hierarchies, for reading the population; identifiers, where it has them."""
-        roles: dict[str, Role] = {**dict.fromkeys(self.identifiers, "identifier"), **dict.fromkeys(self.quasi, "quasi")}
+        # Numbers of people of the data must not repeat in the population unless it says whose row a row is.
+        numbers = self.person if isinstance(self.person, tuple) else ()
+        roles: dict[str, Role] = {
+            **dict.fromkeys((*self.identifiers, *numbers), "identifier"),
+            **dict.fromkeys(self.quasi, "quasi"),
+        }
+        person = self.population.person or ("row" if self.person == "row" else None)
         return replace(
             self,
             roles=MappingProxyType(roles),
@@ -168,6 +183,7 @@ class Policy:
             count=self.population.count,
             weight=None,
             household=None,
+            person=person,
         )
 
     def rule(self, column: str) -> Rule:
@@ -209,6 +225,14 @@ def _build(content: dict[str, Any], *, folder: Path, file: str, source: str) -> 
             file=file,
             line=line_of(source, ["data", "weight"]),
         )
+    for name, rows in (("data", parsed.data), ("population", parsed.population)):
+        if rows.count is not None and rows.person not in (None, "row"):
+            raise PolicyError(
+                f"[{name}] has `count`, by which a row is several people, and `person`, by which a person is several rows.",
+                remedy="Keep the one that the table was made by.",
+                file=file,
+                line=line_of(source, [name, "person"]),
+            )
     leaves = {name: rules[name].leaves for name in rules}
     canonical = json.dumps([content, leaves], sort_keys=True, ensure_ascii=False, default=str)
     digest = hashlib.sha256(canonical.encode()).hexdigest()
@@ -219,7 +243,7 @@ def _build(content: dict[str, Any], *, folder: Path, file: str, source: str) -> 
             {name: column.closeness for name, column in parsed.columns.items() if column.closeness}
         ),
         limits=Limits(**parsed.limits.model_dump(exclude_none=True)),
-        population=Population(**parsed.population.model_dump()),
+        population=Population(**{**parsed.population.model_dump(), "person": _person(parsed.population.person)}),
         economics=MappingProxyType(parsed.economics.model_dump()) if parsed.economics else None,
         sensitivity=MappingProxyType(
             {name: section.model_dump(exclude_none=True) for name, section in parsed.sensitivity.items()}
@@ -233,10 +257,17 @@ def _build(content: dict[str, Any], *, folder: Path, file: str, source: str) -> 
         count=parsed.data.count,
         weight=parsed.data.weight,
         household=parsed.data.household,
-        person=parsed.data.person,
+        person=_person(parsed.data.person),
         file=file,
         digest=digest,
     )
+
+
+def _person(declared: str | list[str] | None) -> Literal["row"] | tuple[str, ...] | None:
+    """The columns that say whose row it is; a column that is called row is written as a list."""
+    if declared is None or declared == "row":
+        return "row" if declared else None
+    return tuple(dict.fromkeys([declared] if isinstance(declared, str) else declared))
 
 
 def _refuse_two_roles(parsed: PolicyFile, *, file: str, source: str) -> None:

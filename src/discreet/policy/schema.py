@@ -7,7 +7,7 @@ from ipaddress import ip_network
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, field_validator
 from pydantic_core import PydanticCustomError
 
 Role = Literal["identifier", "quasi", "sensitive", "other", "drop"]
@@ -123,6 +123,15 @@ class ColumnSection(_Section):
     )
 
 
+def _columns(named: Any) -> Any:
+    if not named or not all(isinstance(name, str) and name for name in (named if isinstance(named, list) else [named])):
+        raise PydanticCustomError("person", 'a column is named, or several, as in "nr" or ["household", "member"]')
+    return named
+
+
+Person = Annotated[str | list[str], BeforeValidator(_columns)]
+
+
 class DataSection(_Section):
     """How the data are written."""
 
@@ -141,9 +150,10 @@ class DataSection(_Section):
         default=None, description="Column of survey weights: how many people of the population a person stands for."
     )
     household: str | None = Field(default=None, description="Column of household numbers.")
-    person: Literal["row"] | None = Field(
+    person: Person | None = Field(
         default=None,
-        description="row: each row is a person, even where the numbers of an identifier repeat.",
+        description="Column, or list of columns, that says whose row it is, where a person may have several rows; "
+        "row: each row is a person, even where the numbers of an identifier repeat.",
     )
 
 
@@ -170,6 +180,10 @@ class PopulationSection(_Section):
     )
     encoding: str | None = Field(default=None, description="Encoding of its CSV; UTF-8 when absent.")
     count: str | None = Field(default=None, description="Column that says how many people a row of it stands for.")
+    person: Person | None = Field(
+        default=None,
+        description="Column, or list of columns, that says whose row of it a row is; row: each is a person.",
+    )
 
 
 class EconomicsSection(_Section):

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.anonymity import Anonymised
-from discreet.errors import EmptySource, PopulationError, UsageError
+from discreet.errors import EmptySource, PolicyError, PopulationError, UsageError
 from discreet.kernel import Classes
 from discreet.kernel.arrays import Floats, Ints
 from discreet.kernel.classes import Levels
@@ -99,7 +99,16 @@ class Linked:
         return cls(data, kept, population_at(population, data), k).checked()
 
     def checked(self) -> Linked:
-        """The same, refused if the population does not show more than 1 % of the released people."""
+        """The same, refused if the population does not show more than 1 % of the released people.
+
+        Marks and decoys are rows, and the rows of a person would have to be in a copy together: such tables are
+        refused too.
+        """
+        if self.data.members is not None or self.population.members is not None:
+            raise PolicyError(
+                "A release has one row per person, and here a person has several.",
+                remedy="Give a table with one row per person, or hand out one anonymised table: discreet anonymise.",
+            )
         if self.uncovered_records * MOST_UNCOVERED > self.released.records:
             share = self.uncovered_records / self.released.records
             raise PopulationError(

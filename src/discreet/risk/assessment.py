@@ -83,6 +83,7 @@ class Assessment:
     records: int
     classes: int
     uniques: int
+    """People who are alone in a class; with several rows, in at least one."""
     k: int
     prosecutor: Reidentification
     journalist: Reidentification
@@ -102,6 +103,8 @@ class Assessment:
     """Risk by survey weights, where the policy names them."""
     household: HouseholdRisk | None = None
     """Risk of households, where the policy names their numbers."""
+    rows: int | None = None
+    """How many rows the people have, where the policy says whose row it is."""
 
     @property
     def average_risk(self) -> float:
@@ -119,7 +122,7 @@ class Assessment:
         return self.binding.at_risk > self.allowed_at_risk
 
     to_dict = json_of(
-        "records classes uniques k columns levels threshold prosecutor journalist",
+        "records rows classes uniques k columns levels threshold prosecutor journalist",
         marketer=lambda self: {"success": self.marketer},
         average_risk=lambda self: self.average_risk,
         population_uniqueness=lambda self: (
@@ -232,28 +235,33 @@ def assess(
     if isinstance(table, Surveyed):
         sample = table.surveyed(sample)
     members = MemberRisk.of(sample, linked, known=everybody is not None)
+    alike, crowded = sample.people_once(), sample.people_once(linked)
+    several = None if sample.members is None else alike
     return Assessment(
         columns=sample.names,
         levels=sample.levels,
         threshold=threshold,
         records=sample.records,
         classes=len(sample),
-        uniques=int((sample.sizes == 1).sum()),
+        uniques=sample.people(sample.sizes == 1),
         k=int(sample.sizes.min()),
-        prosecutor=prosecutor(sample.sizes, threshold=threshold),
-        journalist=journalist(sample.sizes, linked, threshold=threshold),
-        marketer=marketer(sample.sizes, linked),
-        bands=bands(sample.sizes),
+        prosecutor=prosecutor(alike, threshold=threshold, crowd=sample.sizes),
+        journalist=journalist(crowded, linked, threshold=threshold),
+        marketer=marketer(crowded, linked),
+        bands=bands(alike, sample.sizes),
         population_size=size,
-        population_uniqueness=None if size is None else estimate(sample.sizes, max(size, sample.records)),
-        population_uniques=None if everybody is None else int(sample.sizes[linked == 1].sum()),
+        population_uniqueness=None
+        if size is None
+        else estimate(sample.sizes, max(size, sample.records), people=several),
+        population_uniques=None if everybody is None else sample.people(linked == 1),
         presence=None if everybody is None else presence(sample, everybody),
         inference={name: infer(spread) for name, spread in sample.spreads.items()},
-        economics=None if economics is None else economics.play(sample.sizes, linked),
+        economics=None if economics is None else economics.play(crowded, linked),
         allowed_at_risk=limits.at_risk,
         attack=struck,
         weighted=weighted(sample, members, threshold=threshold),
         household=households(sample, members, threshold=threshold),
+        rows=int(sample.rows.sum()) if sample.members is not None or (policy and policy.several_rows) else None,
     )
 
 

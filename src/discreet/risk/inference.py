@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.errors import EmptySource, UsageError
 from discreet.kernel.arrays import Floats, Ints, group, total
-from discreet.kernel.classes import Spread
+from discreet.kernel.members import Spread
 from discreet.kernel.serialise import json_of
 
 
@@ -49,7 +49,7 @@ def infer(spread: Spread, *, c: float = 3.0) -> Inference:
     values = distinct_l(spread)
     return Inference(
         distinct_l=int(values.min()),
-        certain=int(people(spread)[values == 1].sum()),
+        certain=spread.number(values == 1),
         entropy_l=float(entropy_l(spread).min()),
         recursive_l=int(recursive_l(spread, c).min()),
         recursive_c=c,

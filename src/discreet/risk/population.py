@@ -41,14 +41,16 @@ class PopulationUniqueness:
     to_dict = json_of()
 
 
-def estimate(sizes: Sizes, population: int) -> PopulationUniqueness:
+def estimate(sizes: Sizes, population: int, *, people: Sizes | None = None) -> PopulationUniqueness:
     """Estimate the share of a population that is unique, by every model, from the class sizes of a sample.
+
+    `people` counts everybody in one class, where some are in several; see `observe`.
 
     >>> found = estimate(np.repeat([1, 2, 3, 10], [600, 150, 60, 12]), 20_000)
     >>> found.model, round(found.dankar, 3), round(found.zayatz, 3)
     ('pitman', 0.108, 0.27)
     """
-    sample = observe(sizes, population)
+    sample = observe(sizes, population, people=people)
     by_zayatz, by_pitman, by_snb = zayatz_uniques(sample), pitman_uniques(sample), snb_uniques(sample)
     # The model that the decision rule of Dankar et al. 2012 trusts, and its estimate.
     model, chosen = "zayatz", by_zayatz
@@ -118,25 +120,32 @@ class Sample:
         return float(self.counts @ weights)
 
 
-def observe(sizes: Sizes, population: int) -> Sample:
+def observe(sizes: Sizes, population: int, *, people: Sizes | None = None) -> Sample:
     """Count how many classes of each size there are.
+
+    Where people are in several classes, `people` counts each in one of them: so many as share a class of j there are
+    n_j = people / j classes of, so that j n_j still adds up to n.
 
     >>> observe(np.array([1, 1, 2]), 100).ones
     2.0
     """
-    values, counts = np.unique(np.asarray(sizes), return_counts=True)
+    values, place, counts = np.unique(np.asarray(sizes), return_inverse=True, return_counts=True)
     if not values.size or values.dtype.kind not in "iu" or values[0] <= 0:
         raise UsageError(
             "Class sizes have to be whole numbers of people, one or more in each class, and at least one class.",
             remedy="Leave empty classes out.",
         )
-    people = sum(int(size) * int(count) for size, count in zip(values, counts, strict=True))
-    if population < people:
+    number = sum(int(size) * int(count) for size, count in zip(values, counts, strict=True))
+    classes = counts.astype(np.float64)
+    if people is not None:
+        number, classes = int(people.sum()), np.bincount(place, weights=people) / values
+    if population < number:
         raise UsageError(
-            f"A population of {population:,} people cannot have a sample of {people:,}.",
+            f"A population of {population:,} people cannot have a sample of {number:,}.",
             remedy="Give the size of the population that the sample was drawn from.",
         )
-    return Sample(values.astype(np.float64), counts.astype(np.float64), people, population)
+    met = classes > 0
+    return Sample(values[met].astype(np.float64), classes[met], number, population)
 
 
 # Population uniques by Pitman 1995, as used by Hoshino 2001: classes appear as in Pitman's sampling formula.

@@ -1,7 +1,8 @@
 """Re-identification by one guess (prosecutor, journalist, marketer), presence, and one-shot economics.
 
 `sizes` are the class sizes f_j of the sample, `linked` the sizes F_j of the same classes in the population; n people
-in J classes. All three adversaries pick one member of the matching class at random.
+in J classes. All three adversaries pick one member of the matching class at random. Where a person has several rows,
+the riskiest one decides: `sizes` then are people counted once, in their class with the smallest crowd.
 """
 
 from __future__ import annotations
@@ -35,16 +36,18 @@ class Reidentification:
     to_dict = json_of()
 
 
-def prosecutor(sizes: Ints, *, threshold: float) -> Reidentification:
+def prosecutor(sizes: Ints, *, threshold: float, crowd: Ints | None = None) -> Reidentification:
     """He knows that his target is in the data.
+
+    The crowd is `sizes`, unless people are in several classes and counted in one.
 
     >>> import numpy as np
     >>> prosecutor(np.array([1, 4, 5]), threshold=0.2)
     Reidentification(at_risk=0.5, highest=1.0, success=0.3)
     """
-    people = int(sizes.sum())
+    crowd = sizes if crowd is None else crowd
     return Reidentification(
-        at_risk=_share_above(sizes, sizes, threshold), highest=1 / int(sizes.min()), success=len(sizes) / people
+        at_risk=_share_above(sizes, crowd, threshold), highest=1 / int(crowd.min()), success=marketer(sizes, crowd)
     )
 
 
@@ -188,7 +191,7 @@ def linked_sizes(sample: Classes, population: Classes) -> tuple[Ints, int]:
     """F_j for each sample class, never below f_j, and the number of people for whom it had to be raised."""
     found = sample.link(population)
     short = found < sample.sizes
-    return np.where(short, sample.sizes, found), int(sample.sizes[short].sum())
+    return np.where(short, sample.sizes, found), sample.people(short)
 
 
 def presence(sample: Classes, population: Classes) -> Presence:

@@ -86,7 +86,7 @@ def singling_out(classes: Classes, *, largest: int = 4) -> SinglingOut:
     while stack:
         places, member, groups = stack.pop()
         others = range(places[-1] + 1 if places else 0, len(classes.columns))
-        if member is not None and len(places) + 1 == reach:
+        if member is not None and len(places) + 1 == reach and classes.members is None:
             for place, unique in zip(others, _alone(classes, member, groups, others), strict=True):
                 take((*places, place), unique)
             continue
@@ -94,7 +94,7 @@ def singling_out(classes: Classes, *, largest: int = 4) -> SinglingOut:
             values = len(classes.columns[place].labels)
             keys = classes.codes[place] if member is None else member * values + classes.codes[place]
             _, finer, distinct = group(keys, groups * values)
-            unique = int((total(finer, classes.sizes, distinct) == 1).sum())
+            unique = _single(classes, finer, distinct)
             take((*places, place), unique)
             if len(places) + 1 < reach and unique < classes.records:
                 stack.append(((*places, place), finer, distinct))
@@ -118,6 +118,14 @@ def _alone(classes: Classes, member: Ints, groups: int, others: Sequence[int]) -
         differs = np.ones((len(some), len(classes) + 1), dtype=bool)
         differs[:, 1:-1] = keys[:, 1:] >> 1 != keys[:, :-1] >> 1
         yield from (differs[:, 1:] & differs[:, :-1] & (keys & 1 == 0)).sum(axis=1).tolist()
+
+
+def _single(classes: Classes, member: Ints, groups: int) -> int:
+    """People who are alone in a group of classes; with several rows, in at least one."""
+    if classes.members is None:
+        return int((total(member, classes.sizes, groups) == 1).sum())
+    merged = classes.members.over(member)
+    return merged.number(merged.sizes(groups) == 1)
 
 
 def ranked(combinations: Sequence[Combination], records: int, *, reach: int) -> SinglingOut:
@@ -294,7 +302,8 @@ def _column(name: str, tally: Tally, *, names_people: bool) -> ColumnProfile:
         order = sorted(tally.counts.items(), key=lambda pair: (-pair[1], pair[0]))
         shares = [Share(value, size) for value, size in order][:SHOWN]
     shown = tuple(share for share in shares if share.records >= FEWEST)
-    hidden = tally.people - tally.missing - sum(share.records for share in shown)
+    held = sum(tally.counts.values()) if tally.complete else tally.people - tally.missing
+    hidden = held - sum(share.records for share in shown)
     return ColumnProfile(
         name,
         looks,

@@ -24,6 +24,7 @@ from discreet.kernel.hierarchy import text as spelling
 from discreet.kernel.number_rules import number
 from discreet.kernel.survey import MOST
 from discreet.policy import Policy
+from discreet.sources.numbering import Numbering
 
 if TYPE_CHECKING:
     from discreet.sources.duckdb_scratch import DuckDBDesk
@@ -37,58 +38,6 @@ MOST_COLUMNS = 4_096
 """Columns of a table; one of many more is most likely turned on its side."""
 ASKED_LAST = "duckdb"
 """DuckDB takes any source that no other engine claims, and says in words what it cannot read."""
-
-# Numbers of people: a text of letters and digits that repeats means several rows for one person.
-DIGIT = "[0-9\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\uff10-\uff19]"
-DAY, MONTH, YEAR = "(0?[1-9]|[12][0-9]|3[01])", "(0?[1-9]|1[0-2])", "(1[89]|20)[0-9][0-9]"
-NAMED = "(JAN|FEB|M[AÄ]R|A[PV]R|MA[IY]|JUN|JUL|AUG|SEP|O[CK]T|NOV|DE[CZ])[A-Z]*"
-DATE = (
-    f"^({YEAR}([-./]{MONTH}([-./]{DAY}([ T][0-9]?[0-9]:.*)?)?)?|({DAY}[-./]{MONTH}|{MONTH}[-./]{DAY})[-./]({YEAR}|[0-9][0-9])|"
-    f"{DAY}[-. ]*{NAMED}[-. ]*({YEAR}|[0-9][0-9])|{NAMED}[. ]*{DAY},? *{YEAR}|"
-    f"{YEAR}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])|(0[1-9]|[12][0-9]|3[01])(0[1-9]|1[0-2]){YEAR}|"
-    "([01]?[0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9].*)?)$"
-)
-"""Days, months, years and times as people write them."""
-WORDS = "( .*[^0-9 .,:;/()#&'+-]{3,}|[^0-9 .,:;/()#&'+-]{3,}.* )"
-"""A space and a word of three letters or more, as in an address."""
-NEARLY_ALL = 0.8
-"""Share of the different values from which on a column is one of dates or addresses; the others may be missing codes."""
-MOST_PREFIXES = 3
-"""Different words beside numbers that are still a way of numbering, such as PATIENT 17 and CONTROL 4."""
-
-
-@dataclass(frozen=True)
-class Numbering:
-    """How the values of a column number the rows of a table.
-
-    Values without a digit are no numbers. All but `sharing` count different values, so that one code for missing
-    numbers on many rows changes nothing.
-    """
-
-    values: int
-    numbers: int
-    """Values that have a digit in them,"""
-    dates: int
-    """of these, dates,"""
-    worded: int
-    """and values that have words beside their digits, as addresses have."""
-    stems: int
-    """What is left of the worded ones without digits: one for PATIENT 1, PATIENT 2 ..., many for addresses."""
-    repeated: int
-    """Numbers that several rows share,"""
-    sharing: int
-    """and how many rows these are."""
-
-    @property
-    def repeats(self) -> bool:
-        """Whether the column holds numbers or codes, some of them on several rows.
-
-        Names, dates and addresses repeat by nature and do not count.
-        """
-        if 2 * self.numbers <= self.values or self.dates >= NEARLY_ALL * self.numbers:
-            return False
-        addresses = self.stems > MOST_PREFIXES and 2 * self.worded > self.numbers
-        return self.repeated > 0 and not addresses
 
 
 @dataclass(frozen=True)
@@ -417,33 +366,3 @@ def number_patterns(codes: Sequence[Code]) -> list[str]:
     """
     numbers = [spelling(code) or "" for code in codes if not isinstance(code, str)]
     return [f"^{spelt.replace('.', '[.,]')}{'0*' if '.' in spelt else '([.,]0+)?'}$" for spelt in numbers]
-
-
-def numbering_sql(
-    column: str,
-    *,
-    relation: str,
-    quote: Callable[[str], str],
-    matches: Callable[[str, str], str],
-    text: str = "VARCHAR",
-) -> str:
-    """The statement that finds a `Numbering`, its fields as s0, s1, ...
-
-    `matches` compares a text with a pattern. Case, spaces around a number, the kind of its separators and leading
-    zeros do not make it another one. Nothing but zeros is a missing number.
-    """
-    raw = f"UPPER(TRIM(CAST({quote(column)} AS {text})))"
-    number = f"TRIM(LEADING '0' FROM TRANSLATE({raw}, ' ./_', '----'))"
-    values = (
-        f"SELECT MIN({raw}) AS v, {number} AS number, COUNT(*) AS n FROM {relation} "
-        f"WHERE {quote(column)} IS NOT NULL GROUP BY {number}"
-    )
-    flags = {"d": matches("v", DIGIT), "t": matches("v", DATE), "w": matches("v", WORDS)}
-    flagged = ", ".join(f"CASE WHEN {test} THEN 1 ELSE 0 END AS {name}" for name, test in flags.items())
-    rated = f"SELECT v, n, {flagged} FROM ({values}) AS counted WHERE number <> ''"
-    twice = "CASE WHEN n > 1 THEN d ELSE 0 END"
-    stems = "COUNT(DISTINCT CASE WHEN d * w = 1 THEN TRANSLATE(v, '0123456789', '') END)"
-    sums = [f"COALESCE(SUM({term}), 0)" for term in ("1", "d", "d * t", "d * w", twice, f"n * {twice}")]
-    totals = [*sums[:4], stems, *sums[4:]]
-    named = ", ".join(f"CAST({total} AS BIGINT) AS s{place}" for place, total in enumerate(totals))
-    return f"SELECT {named} FROM ({rated}) AS rated"

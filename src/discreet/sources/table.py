@@ -5,22 +5,26 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from discreet.errors import EmptySource, OutsideHierarchy, PolicyError, UsageError
-from discreet.kernel import Classes, Coded, Hierarchy, Histogram, Recoding, Rule, Tally
+from discreet.kernel import Classes, Coded, Hierarchy, Histogram, Members, Recoding, Rule, Tally
+from discreet.kernel.arrays import Ints
 from discreet.kernel.classes import bound_columns
 from discreet.kernel.number_rules import with_decimal
 from discreet.kernel.rules import OutsideValues, outside_error
 from discreet.kernel.serialise import card
 from discreet.policy import Policy
-from discreet.policy.draft import key_of
-from discreet.sources.engine import Cells, Engine, Field, Numbering, engine_for, require
+from discreet.policy.draft import key_of, value
+from discreet.sources.engine import Cells, Engine, Field, engine_for, require
 from discreet.sources.export.staging import check
 from discreet.sources.export.targets import FrameTarget
+from discreet.sources.numbering import Numbering, number_people
 
 if TYPE_CHECKING:
     from discreet.sources.duckdb_scratch import DuckDBDesk
@@ -68,10 +72,16 @@ class Table:
         plain = {policy.count: "count", policy.weight: "weight"}
         return {name: policy.roles.get(name) or plain[name] for name in self.columns if name not in left_out}
 
+    @property
+    def person(self) -> tuple[str, ...]:
+        """Columns that say whose row it is; none where each row is a person."""
+        declared = self.policy.person if self.policy is not None else None
+        return declared if isinstance(declared, tuple) else ()
+
     @cached_property
     def repeated_numbers(self) -> dict[str, Numbering]:
         """Identifiers whose numbers repeat: several rows are about one person."""
-        if self.policy is None or self.policy.person == "row":
+        if self.policy is None or self.policy.person is not None:
             return {}
         there = [name for name in self.policy.identifiers if name in self.columns and name != self.policy.count]
         numberings = {name: self.engine.numbering(name) for name in there}
@@ -84,11 +94,13 @@ class Table:
             for name, numbering in self.repeated_numbers.items()
         ]
         if repeated:
+            name = next(iter(self.repeated_numbers))
             raise PolicyError(
                 f"In {self.name} numbers of identifiers are on more than one row each, so there are fewer people than "
                 f"rows: {', '.join(repeated)}.",
-                remedy="Give a table with one row per person, and empty cells where a code such as 999 means a missing "
-                'number. If each row is a person all the same, say so in the policy: [data] person = "row"',
+                remedy=f"Say in the policy whose row it is: [data] person = {value([name] if name == 'row' else name)}. "
+                "Where a code such as 999 means a missing number, leave the cell empty. If each row is a person all the "
+                'same, say so: [data] person = "row"',
                 file=self.policy.file if self.policy else "",
             )
 
@@ -117,6 +129,11 @@ class Table:
         """How many people there are."""
         return self.classes(()).records
 
+    @property
+    def rows(self) -> int | None:
+        """How many rows they have, where the policy says whose row it is."""
+        return int(self.classes(()).rows.sum()) if self.person else None
+
     def classes(self, by: Sequence[str] | None = None, *, sensitive: Sequence[str] = ()) -> Classes:
         """People per tuple of `by`, with the spread of sensitive columns.
 
@@ -131,12 +148,12 @@ class Table:
         names = policy.quasi if by is None else tuple(by)
         key = (names, tuple(sensitive))
         if key not in self._counted:
-            self.require([*names, *sensitive, *self._weight])
+            self.require([*names, *sensitive, *self._weight, *self.person])
             with suppress(OutsideHierarchy):
-                classes = self._people(self.engine.count(names, weight=policy.count))
+                classes = self._people(*self._count(names))
                 for name in sensitive:
-                    histogram = self.engine.count([*names, name], weight=policy.count)
-                    classes = classes.with_spread(histogram, name, rule=self.rule(name))
+                    histogram, people = self._count([*names, name])
+                    classes = classes.with_spread(histogram, name, rule=self.rule(name), people=people)
                 self._counted[key] = classes
         if key not in self._counted:
             self.hierarchies([*names, *sensitive])  # raises, for all columns at once
@@ -148,13 +165,17 @@ class Table:
         if policy.weight is None and policy.household is None:
             return classes
         home = () if policy.household is None else (policy.household,)
-        names = tuple(dict.fromkeys([*classes.names, *home]))
+        names = tuple(dict.fromkeys([*classes.names, *home, *self.person]))
         self.require([*names, *self._weight, *([] if policy.weight is None else [policy.weight])])
         histogram = self.engine.count(names, weight=policy.count, survey=policy.weight)
-        return classes.with_survey(histogram, household=policy.household, person=())
+        people = self._whose(histogram) if classes.members is not None else None
+        return classes.with_survey(histogram, household=policy.household, people=people)
 
     def each(self, names: Sequence[str]) -> Iterator[Classes]:
         """People per value of each column alone; faster than `classes` per column."""
+        if self.person:
+            self.require([*names, *self.person])
+            return (self._people(*self._count([name])) for name in names)
         return (self._people(histogram) for histogram in self._alone(names))
 
     def hierarchies(self, names: Sequence[str]) -> dict[str, Hierarchy]:
@@ -175,7 +196,10 @@ class Table:
         return found
 
     def _alone(self, names: Sequence[str]) -> Iterator[Histogram]:
-        self.require([*names, *self._weight])
+        """People per value of each column alone, as yet without its hierarchy."""
+        self.require([*names, *self._weight, *self.person])
+        if self.person:
+            return map(self._holders, names)
         return self.engine.count_each(names, weight=self.policy.count if self.policy else None)
 
     def rule(self, name: str) -> Rule:
@@ -189,8 +213,9 @@ class Table:
 
     def tallies(self, names: Sequence[str]) -> Iterator[Tally]:
         """People per value of each column alone, without hierarchies; the quickest look."""
-        self.require([*names, *self._weight])
-        for tally in self.engine.tallies(names, weight=self.policy.count if self.policy else None):
+        self.require([*names, *self._weight, *self.person])
+        tallies = self.engine.tallies(names, weight=self.policy.count if self.policy else None)
+        for tally in map(self._tally, names) if self.person else tallies:
             if not tally.people:
                 raise EmptySource(f"There is nobody in {self.name}.", remedy="Give a table with at least one row.")
             yield tally
@@ -237,8 +262,40 @@ class Table:
         check(FrameTarget(rows), recoding, columns=list(self.published), count=policy.count)
         return rows
 
-    def _people(self, histogram: Histogram) -> Classes:
-        classes = Classes.from_histogram(histogram, rules={name: self.rule(name) for name in histogram.columns})
+    def _count(self, names: Sequence[str]) -> tuple[Histogram, Ints | None]:
+        """What the engine counts by some columns; and whose rows they are, if anybody has several."""
+        if not self.person:
+            return self.engine.count(names, weight=self.policy.count if self.policy else None), None
+        counted = self.engine.count(tuple(dict.fromkeys([*names, *self.person])))
+        people = self._whose(counted)
+        histogram = Histogram({name: counted.columns[name] for name in names}, counted.counts)
+        # With one row each, people are rows: nothing has to be remembered about them.
+        several = len(people) and int(people.max()) + 1 < int(counted.counts.sum())
+        return histogram, people if several else None
+
+    def _whose(self, counted: Histogram) -> Ints:
+        """A number for the person of each tuple."""
+        return number_people({name: counted.columns[name] for name in self.person}, counted.counts, source=self.name)
+
+    def _tally(self, name: str) -> Tally:
+        """One column alone, its values counted by the people who hold them."""
+        histogram, people = self._count([name])
+        alone = Classes.from_histogram(histogram, people=people)
+        tally = Tally.of(self._holders(name))
+        return replace(tally, people=alone.records, unique=alone.people(alone.sizes == 1))
+
+    def _holders(self, name: str) -> Histogram:
+        """Distinct people per value of one column."""
+        histogram, people = self._count([name])
+        if people is None:
+            return histogram
+        coded, values = histogram.columns[name], np.arange(len(histogram.columns[name].values))
+        held = Members(coded.codes, people, histogram.counts).over(values)
+        return Histogram({name: Coded(coded.values, values)}, held.sizes(len(values)))
+
+    def _people(self, histogram: Histogram, people: Ints | None = None) -> Classes:
+        rules = {name: self.rule(name) for name in histogram.columns}
+        classes = Classes.from_histogram(histogram, rules=rules, people=people)
         if not classes.records:
             raise EmptySource(f"There is nobody in {self.name}.", remedy="Give a table with at least one row.")
         return classes
@@ -264,7 +321,7 @@ def refuse_export(table: Table, recoding: Recoding) -> None:
     An identifier must be found, since one that is misspelt in the policy would be published.
     """
     policy = table.policy or Policy()
-    table.require([*recoding.names, *policy.unpublished, *table._weight])
+    table.require([*recoding.names, *policy.unpublished, *table._weight, *table.person])
     table.refuse_undeclared()
     table.refuse_several_rows_a_person()
     if policy.count in policy.unpublished:
@@ -308,7 +365,7 @@ def read(
         result = Table(engine_for(source, policy or Policy(), table=table, query=query), policy)
     if policy is not None:
         survey = [name for name in (policy.weight, policy.household) if name is not None]
-        result.require([*policy.quasi, *policy.sensitive, *result._weight, *survey])
+        result.require([*policy.quasi, *policy.sensitive, *result._weight, *result.person, *survey])
     return result
 
 

@@ -15,12 +15,8 @@ from discreet.kernel import Coded, Histogram, Recoding, Tally
 from discreet.kernel.hierarchy import text
 from discreet.sources.duckdb_scratch import DuckDBDesk
 from discreet.sources.engine import (
-    DATE,
-    DIGIT,
-    WORDS,
     Cells,
     Field,
-    Numbering,
     Target,
     counted_tallies,
     one_by_one,
@@ -28,6 +24,7 @@ from discreet.sources.engine import (
     refuse_bad_weights,
 )
 from discreet.sources.export.copies import LocalOutput
+from discreet.sources.numbering import DATE, DIGIT, WORDS, Numbering
 from tests.contract.memory import rows
 from tests.contract.memory.rows import MemoryRows
 

@@ -144,20 +144,20 @@ class ByClasses:
         self.problem, self.violating = problem, violating
         self.classes = problem.classes
         """Classes at the node looked at last."""
-        self.finer = _StartingPoints(problem.shape, len(problem.classes), problem.classes)
+        self.finer = _StartingPoints(problem.shape, _held(problem.classes), problem.classes)
 
     def __call__(self, node: Node) -> NodeOutcome:
         """Look at one node."""
         start, classes = self.finer.nearest(node)
         if start != node:
-            source, classes = len(classes), classes.at(node)
-            self.finer.offer(node, len(classes), classes, source=source)
-        self.classes, bad = classes, self.violating(classes)
-        kept = classes.sizes[~bad]
-        squares, kept_squares = int(classes.sizes @ classes.sizes), int(kept @ kept)
+            source, classes = _held(classes), classes.at(node)
+            self.finer.offer(node, _held(classes), classes, source=source)
+        self.classes, bad, rows = classes, self.violating(classes), classes.rows
+        kept = rows[~bad]
+        squares, kept_squares = int(rows @ rows), int(kept @ kept)
         return NodeOutcome(
             node,
-            int(classes.sizes[bad].sum()),
+            int(rows[bad].sum()),
             len(kept),
             squares,
             kept_squares,
@@ -166,16 +166,21 @@ class ByClasses:
 
     def _hidden(self, classes: Classes, bad: NDArray[np.bool_], node: Node) -> tuple[Ints, ...]:
         """By the smallest code in the data that is generalised to the value."""
-        hidden = []
+        hidden, rows = [], classes.rows
         for column, codes, ladder, level in zip(
             classes.columns, classes.codes, self.problem.ladders, node, strict=True
         ):
             upper = column.hierarchy.map(0, level)
             standing = np.empty(len(column.labels), dtype=np.int64)
             standing[upper] = ladder.standing[level]
-            people = np.bincount(standing[codes[bad]], weights=classes.sizes[bad], minlength=ladder.size)
+            people = np.bincount(standing[codes[bad]], weights=rows[bad], minlength=ladder.size)
             hidden.append(people.astype(np.int64))
         return tuple(hidden)
+
+
+def _held(classes: Classes) -> int:
+    """Tuples that classes hold in memory: their own, and those of their people where a person may have several rows."""
+    return len(classes) if classes.members is None else len(classes) + len(classes.members.owners)
 
 
 # Moving packed tuples up the lattice, in numpy. `rollup_compiled` does the same with numba.

@@ -35,7 +35,7 @@ class Ladder:
     leaves: tuple[Ints, ...]
     """Per level, the leaves of the hierarchy under what each code becomes."""
     people: Ints
-    """People per code."""
+    """Rows per code: as many as people, unless a person may have several."""
 
     @classmethod
     def of(cls, column: Column, codes: Ints, sizes: Ints) -> Ladder:
@@ -83,12 +83,12 @@ class LatticeProblem:
     def of(cls, classes: Classes) -> LatticeProblem:
         """From classes at their finest level."""
         ladders = zip(classes.columns, classes.codes, strict=True)
-        return cls(classes, tuple(Ladder.of(column, codes, classes.sizes) for column, codes in ladders))
+        return cls(classes, tuple(Ladder.of(column, codes, classes.rows) for column, codes in ladders))
 
     @property
     def people(self) -> int:
-        """How many people there are."""
-        return self.classes.records
+        """How much there is to lose: rows, which are people unless a person may have several."""
+        return int(self.classes.rows.sum())
 
     @property
     def shape(self) -> Node:
@@ -107,8 +107,8 @@ class LatticeProblem:
 
     @property
     def packs(self) -> bool:
-        """Whether a tuple fits into one integer."""
-        return sum(self.bits) <= KEY_BITS
+        """Whether a tuple fits into one integer, and a class needs no more than its number of people."""
+        return sum(self.bits) <= KEY_BITS and self.classes.members is None
 
     @cached_property
     def shifts(self) -> Ints:
@@ -147,7 +147,7 @@ class NodeOutcome:
 
     node: Node
     suppressed: int
-    """People in classes that may not be published."""
+    """Rows in classes that may not be published."""
     kept: int
     """Classes that may."""
     squares: int
@@ -158,7 +158,7 @@ class NodeOutcome:
 
     @cached_property
     def hidden(self) -> tuple[Ints, ...]:
-        """Per column, the suppressed people by the code that stands for their value; counted when first asked for."""
+        """Per column, the suppressed rows by the code that stands for their value; counted when first asked for."""
         return self.count_hidden()
 
 

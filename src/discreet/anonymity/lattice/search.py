@@ -263,7 +263,7 @@ def search_levels(
     problem: LatticeProblem, limits: Requirements, *, loss: str, search: str, engine: str, watch: Watch
 ) -> SearchResult:
     """Run the search of a name over the lattice of levels."""
-    measure = make_loss(loss, problem, smallest=limits.k, by_size=limits.plain)
+    measure = _measure(problem, limits, loss)
     sieve, judge = _evaluators(problem, limits, engine)
     huge = problem.nodes > lattice_problem.MOST_NODES
     if search != "ola":
@@ -276,6 +276,12 @@ def search_levels(
     if judge is not None:
         raise UsageError("OLA is published for requirements that merging never breaks.", remedy='Use search="optimal".')
     return best_minimal(problem, loss=measure, limit=limits.suppressible, sieve=sieve, watch=watch)
+
+
+def _measure(problem: LatticeProblem, limits: Requirements, loss: str) -> Loss:
+    """The loss of a name; a class of few people may have many rows, so that its size says nothing about their number."""
+    by_size = limits.plain and problem.classes.members is None
+    return make_loss(loss, problem, smallest=limits.k, by_size=by_size)
 
 
 def _evaluators(problem: LatticeProblem, limits: Requirements, engine: str) -> tuple[Evaluate, Evaluate | None]:
@@ -314,7 +320,7 @@ def sweep(
         raise UsageError(
             f"{problem.nodes:,} combinations of levels are too many to show.", remedy="Choose fewer columns."
         )
-    measure = make_loss(loss, problem, smallest=limits.k, by_size=limits.plain)
+    measure = _measure(problem, limits, loss)
     sieve, judge = _evaluators(problem, limits, engine)
     seen = []
     for node in sorted(product(*map(range, problem.shape)), key=lambda node: (sum(node), node)):

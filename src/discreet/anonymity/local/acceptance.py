@@ -16,7 +16,8 @@ import numpy as np
 from discreet.anonymity.limits import AverageRisk, Closeness, Diversity, Requirements, smallest_crowd
 from discreet.errors import DiscreetError, UsageError
 from discreet.kernel.arrays import Flags, Ints, group, pack, total
-from discreet.kernel.classes import Classes, Recoding, Spread
+from discreet.kernel.classes import Classes, Recoding
+from discreet.kernel.members import Spread
 
 Allowed = Callable[[Ints, Ints, int], Flags]
 """Which groups may be published, from some classes, the group of each, and the number of groups."""

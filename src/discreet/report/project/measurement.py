@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from discreet.attacker import Attack, Attacked
 from discreet.attacker.parameters import read_attack
-from discreet.errors import PolicyError
+from discreet.errors import PolicyError, UsageError
 from discreet.kernel import Classes
 from discreet.kernel.classes import Column
 from discreet.policy import Policy
@@ -181,6 +181,7 @@ def published_policy(policy: Policy, columns: Sequence[str]) -> Policy:
         count=policy.count if policy.count in columns else None,
         weight=policy.weight if policy.weight in columns else None,
         household=policy.household if policy.household in columns else None,
+        person=None if policy.several_rows else policy.person,
     )
 
 
@@ -212,6 +213,20 @@ def match_levels(table: Table, data: Classes, policy: Policy) -> Published:
         dropped=tuple(name for name in policy.quasi if name not in present),
         identifiers=tuple(name for name in policy.identifiers if name in present),
     )
+
+
+def _whose(published: Published, data: Classes) -> Classes:
+    """The published rows as the people of the data, whose numbers the published table does not have."""
+    coarse = data if published.levels is None else data.project(published.counted.names).at(published.levels)
+    found = published.counted.lookup(list(coarse.tuples())) if published.levels is not None else None
+    if found is None or int(found.sum()) != published.records or (found != coarse.rows)[found > 0].any():
+        raise UsageError(
+            f"A person has several rows, and those of {published.name} cannot be matched with the data, so nobody can say "
+            "how many people are behind them.",
+            remedy="Give the table as `discreet anonymise` wrote it from these data.",
+        )
+    spreads = {name: spread for name, spread in coarse.spreads.items() if name in published.counted.spreads}
+    return replace(coarse, spreads=spreads).keep(found > 0)
 
 
 # What can be measured now: the risk of the data, of what is published, and what an adversary would do to each.
@@ -307,6 +322,8 @@ def measure_tables(
     if published is not None:
         own = read(published, policy=published_policy(policy, read(published).columns))
         shown = match_levels(own, table.classes(), policy)
+        if table.person:
+            shown = replace(shown, counted=_whose(shown, table.classes(sensitive=policy.sensitive)))
         shown = shown if called is None else replace(shown, name=called)
         # Against the same population, as far as the published labels are in its hierarchies.
         if isinstance(crowd, int):

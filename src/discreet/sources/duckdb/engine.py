@@ -42,13 +42,11 @@ from discreet.sources.engine import (
     Engine,
     Field,
     Kind,
-    Numbering,
     Target,
     bad_survey_sql,
     bad_weight_sql,
     blanked_sql,
     count_sql,
-    numbering_sql,
     one_by_one,
     refuse_bad_survey,
     refuse_bad_weights,
@@ -57,6 +55,7 @@ from discreet.sources.engine import (
 )
 from discreet.sources.export.copies import LocalOutput
 from discreet.sources.export.targets import FileTarget, FrameTarget
+from discreet.sources.numbering import Numbering, numbering_sql
 
 PART = "part"
 WIDE = 64

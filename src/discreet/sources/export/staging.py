@@ -128,7 +128,7 @@ def agree(target: Target, published: Classes, *, columns: Sequence[str], count: 
         and all(map(np.array_equal, written.codes, meant.codes))
     ):
         raise IntegrityError(
-            f"What was written is not what was decided: {written.records} people in {len(written)} classes "
+            f"What was written is not what was decided: {written.records} counted in {len(written)} classes "
             f"instead of {meant.records} in {len(meant)}, or in other classes.",
             remedy="Nothing was published. If the source has changed since it was counted, read and anonymise it again.",
         )
@@ -136,7 +136,7 @@ def agree(target: Target, published: Classes, *, columns: Sequence[str], count: 
 
 
 def _as_seen(classes: Classes, names: Sequence[str], target: Target) -> Classes:
-    """The same people under the names and values that the target can tell apart."""
+    """The same rows under the names and values that the target can tell apart."""
     columns = {}
     for name, column, codes in zip(names, classes.columns, classes.codes, strict=True):
         seen = [
@@ -144,7 +144,7 @@ def _as_seen(classes: Classes, names: Sequence[str], target: Target) -> Classes:
             for label in column.labels
         ]
         columns[name] = Coded.merged(seen, codes)
-    return Classes.from_histogram(Histogram(columns, classes.sizes))
+    return Classes.from_histogram(Histogram(columns, classes.rows))
 
 
 # Folders of copies: each appears whole or not at all.

@@ -16,19 +16,18 @@ from discreet.sources.engine import (
     Cells,
     Code,
     Field,
-    Numbering,
     Target,
     bad_survey_sql,
     bad_weight_sql,
     count_sql,
     counted_tallies,
-    numbering_sql,
     one_by_one,
     refuse_bad_survey,
     refuse_bad_weights,
 )
 from discreet.sources.export.copies import LocalOutput
 from discreet.sources.export.targets import TableTarget
+from discreet.sources.numbering import Numbering, numbering_sql
 from discreet.sources.postgres import rows
 from discreet.sources.postgres.rows import PostgresRelation, kind_of
 from discreet.sources.server import address, matches, quote

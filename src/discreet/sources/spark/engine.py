@@ -22,14 +22,12 @@ from discreet.sources.engine import (
     Field,
     Kind,
     Marked,
-    Numbering,
     Pool,
     Target,
     bad_survey_sql,
     bad_weight_sql,
     count_sql,
     counted_tallies,
-    numbering_sql,
     one_by_one,
     refuse_bad_survey,
     refuse_bad_weights,
@@ -37,6 +35,7 @@ from discreet.sources.engine import (
     refuse_wide,
 )
 from discreet.sources.export.targets import FolderTarget
+from discreet.sources.numbering import Numbering, numbering_sql
 from discreet.sources.spark import rows
 
 KINDS: dict[str, Kind] = {
