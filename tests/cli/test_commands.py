@@ -303,12 +303,6 @@ def test_rows_of_one_person_are_not_counted_as_people(write: Any, tmp_path: Path
     assert run("policy", "check", policy, "--data", named).returncode == 0
 
 
-def test_a_person_is_a_row_or_nothing_yet(write: Any) -> None:
-    done = run("policy", "check", write("wrong.toml", '[data]\nperson = "nr"\n' + POLICY))
-    assert done.returncode == 4
-    assert "row" in done.stderr
-
-
 def test_anonymise_as_json_writes_nothing_without_a_target(files: tuple[Path, Path]) -> None:
     done = run("anonymise", files[0], "--policy", files[1], "--k", "45", "--json")
     found = json.loads(done.stdout)
