@@ -121,6 +121,7 @@ def test_a_refused_call_is_answered_in_options(write: Any, words: list[str], adv
     ("words", "said"),
     [
         (["--k", "2", "--diversity", "0"], "diversity: l must be a number from 1 up"),
+        (["--k", "2", "--diversity", "null"], "--diversity is a number or JSON"),
         (["--k", "2", "--diversity", '{"l": 2, "kind": "recursive", "c": 0}'], "diversity: c must be a number from"),
         (["--k", "2", "--closeness", "7"], "closeness: t must be a number from 0 to 1"),
         (["--k", "2", "--closeness", "-0.1"], "closeness: t must be a number from 0 to 1"),
@@ -189,3 +190,39 @@ def test_a_file_that_is_no_export_is_called_that(write: Any, content: str) -> No
     done = subprocess.run([SHIM, "ledger", "verify", str(file)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (3, "")
     assert "is not an export of a ledger" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["people.csv", "./people.csv", "link.csv"])
+def test_what_is_read_is_never_replaced(write: Any, name: str) -> None:
+    data = write("people.csv", "sex\nF\nF\nM\nM\n")
+    (data.parent / "link.csv").symlink_to(data)
+    write("policy.toml", '[columns.sex]\nrole = "quasi"\nhierarchy = { any = "*" }\n')
+    words = ["anonymise", "people.csv", "--policy", "policy.toml", "--k", "4", "--out", name, "--overwrite"]
+    done = subprocess.run([SHIM, *words], capture_output=True, text=True, check=False, cwd=data.parent)
+    assert done.returncode == 2
+    assert "would be lost" in done.stderr
+    assert data.read_text() == "sex\nF\nF\nM\nM\n"
+
+
+@pytest.mark.parametrize("text", ["-5", "0", "1.5"])
+def test_a_population_is_a_whole_number_of_people(write: Any, text: str) -> None:
+    data = write("people.csv", "sex\nF\nM\n")
+    write("policy.toml", '[columns.sex]\nrole = "quasi"\n')
+    words = ["assess", "people.csv", "--policy", "policy.toml", "--population", text]
+    done = subprocess.run([SHIM, *words], capture_output=True, text=True, check=False, cwd=data.parent)
+    assert done.returncode == 2
+    assert "a whole number of people from 1 up" in done.stderr
+
+
+def test_a_folder_that_cannot_be_made_is_no_bug(write: Any) -> None:
+    file = write("people.csv", "sex\n")
+    words = ["demo-data", "--people", "1000", "--out", str(file / "demo")]
+    done = subprocess.run([SHIM, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "cannot be used (not a directory)" in done.stderr
+    assert "Next:" in done.stderr
+
+
+def test_an_example_in_json_is_shown_as_a_shell_takes_it() -> None:
+    said = in_options('For example diversity={"l": 3, "kind": "entropy"}.', {"diversity": "--diversity"})
+    assert said == """For example --diversity '{"l": 3, "kind": "entropy"}'."""

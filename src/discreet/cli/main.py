@@ -134,9 +134,22 @@ def main() -> NoReturn:
         # The reader went away (as `head` does); stdout must not complain again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
+    except OSError as error:
+        # A folder that cannot be made, a disk that is full: named by its path, which is no value of a person.
+        code = _bug(error) if error.filename is None else _report(_unusable(error))
     except Exception as error:
         code = _bug(error)
     sys.exit(code)
+
+
+def _unusable(error: OSError) -> DiscreetError:
+    from discreet.errors import UsageError
+    from discreet.wording import reason
+
+    return UsageError(
+        f"{os.fsdecode(error.filename)} cannot be used ({reason(error)}).",
+        remedy="Check the path, your rights there, and the space on the disk.",
+    )
 
 
 def near_miss(error: click.UsageError) -> str:
@@ -224,6 +237,8 @@ def in_options(text: str, keywords: Mapping[str, str], *, whole: bool = False) -
         if name not in keywords and not whole:
             return match[0]
         spoken = value.strip("\"'()").replace(",", "") if value[:1] in ('"', "'", "(") else ""
+        if value.startswith('{"'):  # JSON, as a shell takes it
+            spoken = f"'{value}'"
         return f"{keywords.get(name, name)} {spoken}".rstrip()
 
     # A bare keyword of several words is Python, too, unless it is quoted: it is the name of a column then.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -113,7 +114,23 @@ def number_of_people(text: str) -> int | None:
     (3500000, None)
     """
     digits = text.replace(",", "").replace("_", "")
+    with suppress(ValueError):
+        if float(digits) < 1 or float(digits) % 1:
+            raise UsageError(
+                f"A population is a table or a whole number of people from 1 up, not {text}.",
+                remedy="For example --population 3500000, or --population register.csv.",
+            )
     return int(digits) if digits.isdigit() else None
+
+
+def refuse_inputs(target: str, *inputs: str | None) -> None:
+    """Stop if what would be written is one of the files that are read."""
+    for file in inputs:
+        if file is not None and Path(target).is_file() and Path(file).is_file() and Path(target).samefile(file):
+            raise UsageError(
+                f"{target} is read by this command, and would be lost if it was replaced.",
+                remedy="Give the result a name of its own.",
+            )
 
 
 def repeated_notes(table: Table) -> list[str]:

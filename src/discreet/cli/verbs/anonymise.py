@@ -12,7 +12,8 @@ import click
 
 from discreet import report
 from discreet.anonymity import LOSSES, SEARCHES, Progress, anonymise, frontier, sweep
-from discreet.cli.options import HIERARCHIES, PATH, listed, option, policy_option
+from discreet.anonymity.limits import EXAMPLES
+from discreet.cli.options import HIERARCHIES, PATH, listed, option, policy_option, refuse_inputs
 from discreet.cli.output import CommandResult, heading, output, paragraph, table
 from discreet.cli.verbs.attack import adversary
 from discreet.errors import UsageError
@@ -94,9 +95,11 @@ def command(
     """
     if out is None and not dry_run and not click.get_current_context().params["as_json"]:
         raise UsageError("Nothing would be written.", remedy="Give --out TARGET, or --dry-run to see the result only.")
+    target = None if dry_run else out
+    if target is not None:
+        refuse_inputs(target, source, policy_file, options.get("population"))
     policy = Policy.load(policy_file)
     data = read(source, policy=policy)
-    target = None if dry_run else out
     if target is not None:
         data.refuse_undeclared()
     with _progress_bar(data.name) as watch:
@@ -105,7 +108,9 @@ def command(
             try:
                 keywords[name] = json.loads(keywords[name])
             except json.JSONDecodeError:
-                raise UsageError(f"--{name} is a number or JSON.", remedy=f"For example --{name} 3") from None
+                keywords[name] = None
+            if keywords[name] is None:
+                raise UsageError(f"--{name} is a number or JSON.", remedy=f"For example {name}={EXAMPLES[name]}")
         if "attack" in keywords:
             keywords["attack"] = adversary(keywords["attack"])
         if "population" in keywords:

@@ -184,8 +184,9 @@ def read_head_file(file: Path) -> Mapping[str, Any]:
     try:
         return verifier.read_head(file)
     except (OSError, ValueError) as error:
+        why = f" ({reason(error)})" if isinstance(error, OSError) else ""
         raise UsageError(
-            f"{file} is not a head of a ledger ({reason(error)}).",
+            f"{file} is not a head of a ledger{why}.",
             remedy="A head is a file written by: discreet ledger head --out FILE",
         ) from None
 
