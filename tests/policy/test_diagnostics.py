@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from discreet.errors import PolicyError
+from discreet.policy import Policy
 from discreet.policy.diagnostics import line_of
 
 TEXT = """\
@@ -36,3 +38,18 @@ x.role = "quasi"
 )
 def test_the_longest_written_part_of_a_key_is_found(key: list[str], line: int | None) -> None:
     assert line_of(TEXT, key) == line
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ('{ mask = 5, any = "*" }', "'columns.zip.hierarchy' has two rules. A hierarchy is one rule; remove any"),
+        ('{ cuts = ["a"] }', "'columns.zip.hierarchy.cuts.0': input should be"),
+        ("{ widths = [] }", "'columns.zip.hierarchy.widths': list should have at least 1 item, not 0."),
+        ("{ mask = 5, maks = 4 }", "unknown key 'columns.zip.hierarchy.maks'. Did you mean 'mask'?"),
+    ],
+)
+def test_a_wrong_hierarchy_is_named_without_the_words_of_a_library(rule: str, said: str) -> None:
+    with pytest.raises(PolicyError) as caught:
+        Policy.parse(f'[columns.zip]\nrole = "quasi"\nhierarchy = {rule}\n')
+    assert said in str(caught.value)

@@ -42,9 +42,16 @@ def shape_error(
     key, kind, message = [str(part) for part in first["loc"]], first["type"], first["msg"]
     if len(key) > 3 and key[2] == "hierarchy" and key[3] in RULE_TAGS:
         del key[3]  # the tag that pydantic adds for the kind of a hierarchy
+    if key[-1] in ("bool", "float", "int", "str") and len(key) > 2 and key[-2].isdigit():
+        del key[-1]  # one of the kinds that an item of a list may have
     name, given = ".".join(key), first.get("input")
-    if kind == "extra_forbidden":
-        known = (known_keys or _known_keys)(key[:-1])
+    known = (known_keys or _known_keys)(key[:-1]) if kind == "extra_forbidden" else []
+    if key[-1] in known:
+        problem, remedy = (
+            f"'{'.'.join(key[:-1])}' has two rules.",
+            f"A hierarchy is one rule; remove {key[-1]} or the other.",
+        )
+    elif kind == "extra_forbidden":
         close = difflib.get_close_matches(key[-1], known, n=1)
         problem = f"unknown key '{name}'."
         remedy = f"Did you mean '{close[0]}'?" if close else f"Known here: {', '.join(known)}."
@@ -62,7 +69,7 @@ def shape_error(
         problem = f"'{name}' is '{given}'."
         remedy = f"It must be one of: {', '.join(choices)}." + (f" Did you mean '{close[0]}'?" if close else "")
     else:
-        problem, remedy = f"'{name}': {message[0].lower()}{message[1:]}.", described
+        problem, remedy = f"'{name}': {message[0].lower()}{message[1:]}.".replace(" after validation", ""), described
     more = error.error_count() - 1
     remedy += f" ({more} more to mend after this one.)" if more else ""
     return PolicyError(problem, remedy=remedy, file=file, line=line_of(source, key))
