@@ -226,3 +226,22 @@ def test_a_folder_that_cannot_be_made_is_no_bug(write: Any) -> None:
 def test_an_example_in_json_is_shown_as_a_shell_takes_it() -> None:
     said = in_options('For example diversity={"l": 3, "kind": "entropy"}.', {"diversity": "--diversity"})
     assert said == """For example --diversity '{"l": 3, "kind": "entropy"}'."""
+
+
+@pytest.mark.parametrize(
+    ("words", "idle"),
+    [
+        (["--search", "local", "--loss", "entropy"], ["--loss entropy"]),
+        (["--search", "mondrian", "--time-limit", "5"], ["--time-limit"]),
+        (["--risk-model", "journalist"], ["--risk-model"]),
+        (["--search", "local"], []),
+    ],
+)
+def test_an_option_without_effect_is_said_to_have_none(write: Any, words: list[str], idle: list[str]) -> None:
+    data = write("people.csv", "sex\nF\nF\nM\nM\n")
+    write("policy.toml", '[columns.sex]\nrole = "quasi"\nhierarchy = { any = "*" }\n')
+    command = [SHIM, "anonymise", "people.csv", "--policy", "policy.toml", "--k", "2", "--dry-run", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=data.parent)
+    notes = [line for line in done.stderr.splitlines() if line.startswith("Note:")]
+    assert len(notes) == len(idle)
+    assert all(option in note and "no effect" in note for option, note in zip(idle, notes, strict=True))

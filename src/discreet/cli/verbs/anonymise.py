@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,6 +12,7 @@ import click
 
 from discreet import report
 from discreet.anonymity import LOSSES, SEARCHES, Progress, anonymise, frontier, sweep
+from discreet.anonymity.anonymise import RECODINGS
 from discreet.anonymity.limits import EXAMPLES
 from discreet.cli.options import HIERARCHIES, PATH, listed, option, policy_option, refuse_inputs
 from discreet.cli.output import CommandResult, heading, output, paragraph, table
@@ -117,7 +118,7 @@ def command(
             keywords["population"] = listed(keywords["population"], policy)
         result = anonymise(data, watch=watch, **keywords)
     written = None if target is None else result.write(target, overwrite=overwrite)
-    notes = []
+    notes = _idle_options(options)
     if data.undeclared:
         notes.append(
             f"Note: the policy gives no role to {', '.join(data.undeclared)}; nothing can be written before it does."
@@ -168,6 +169,18 @@ def command(
         notes=notes,
         exit_code=int(certificate is not None and not certificate.optimal and certificate.search != "ola"),
     )
+
+
+def _idle_options(options: Mapping[str, Any]) -> list[str]:
+    """What to say about options that had no effect."""
+    notes, search = [], options["search"]
+    if search in RECODINGS and options["loss"] != "loss":
+        notes.append(f"Note: --search {search} minimises loss; --loss {options['loss']} had no effect.")
+    if search in RECODINGS and options["time_limit"] is not None:
+        notes.append(f"Note: --search {search} ends by itself; --time-limit had no effect.")
+    if options["max_risk"] is None and options["risk_model"] != "prosecutor":
+        notes.append("Note: --risk-model says whose risk --max-risk limits; without it, it had no effect.")
+    return notes
 
 
 @contextmanager
