@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,12 @@ class Data:
 
     people: tuple[Person, ...]
     trees: tuple[tuple[Path, ...], ...]
+    wishes: tuple[tuple[float, int, int], ...] = ()
+    """Per column its weight and the lowest and highest level allowed; 1 and all of them where nothing is said."""
+
+    @property
+    def weights(self) -> list[float]:
+        return [weight for weight, _, _ in self.wishes] or [1.0] * len(self.trees)
 
     def classes(self, *, sensitive: bool = False) -> Classes:
         """The same as the kernel counts it."""
@@ -43,13 +49,19 @@ class Data:
         whose = np.array(numbers, dtype=np.int64) if numbers else None
         counted = Histogram.from_rows(names, [(*value, 1) for value in values])
         classes = Classes.from_histogram(counted, rules=rules, people=whose)
+        if self.wishes:
+            pairs = zip(classes.columns, self.wishes, strict=True)
+            columns = (replace(column, weight=w, at_least=low, at_most=high) for column, (w, low, high) in pairs)
+            classes = replace(classes, columns=tuple(columns))
         if not sensitive:
             return classes
         rows = [(*value, person.secret, 1) for value, person in zip(values, self.people, strict=True)]
         return classes.with_spread(Histogram.from_rows([*names, "secret"], rows), "secret", people=whose)
 
     def nodes(self) -> list[Node]:
-        """The lattice."""
+        """The lattice, as far as it is allowed."""
+        if self.wishes:
+            return list(itertools.product(*(range(low, high + 1) for _, low, high in self.wishes)))
         return list(itertools.product(*(range(len(tree[0])) for tree in self.trees)))
 
     def groups(self, node: Node) -> dict[Path, list[Person]]:
@@ -84,7 +96,7 @@ def _share_loss(data: Data, node: Node, kept: list[list[Person]], ns: int) -> fl
             continue
         leaves = Counter(path[node[j]] for path in tree)
         shares = sum(leaves[person.paths[j][node[j]]] / n for group in kept for person in group)
-        product *= 1 + max(0.0, (shares + ns - total / n) / (total - total / n))
+        product *= 1 + data.weights[j] * max(0.0, (shares + ns - total / n) / (total - total / n))
     return float(product ** (1 / len(data.trees)) - 1)
 
 
@@ -92,8 +104,8 @@ def _precision(data: Data, node: Node, ns: int) -> float:
     total = len(data.people)
     heights = [len(tree[0]) - 1 for tree in data.trees]
     parts = [
-        ((total - ns) * (level / height if height else 0) + ns) / total
-        for level, height in zip(node, heights, strict=True)
+        weight * ((total - ns) * (level / height if height else 0) + ns) / total
+        for level, height, weight in zip(node, heights, data.weights, strict=True)
     ]
     return sum(parts) / len(parts)
 
@@ -103,9 +115,10 @@ def _entropy(data: Data, node: Node, lost: list[Person]) -> float:
     for j, level in enumerate(node):
         base = Counter(person.paths[j][0] for person in data.people)
         upper = Counter(person.paths[j][level] for person in data.people)
-        bits -= sum(math.log2(base[p.paths[j][0]] / upper[p.paths[j][level]]) for p in data.people)
+        weight = data.weights[j]
+        bits -= weight * sum(math.log2(base[p.paths[j][0]] / upper[p.paths[j][level]]) for p in data.people)
         among = Counter(person.paths[j][level] for person in lost)
-        bits -= sum(math.log2(among[p.paths[j][level]] / len(lost)) for p in lost)
+        bits -= weight * sum(math.log2(among[p.paths[j][level]] / len(lost)) for p in lost)
     return bits
 
 

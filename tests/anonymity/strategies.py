@@ -35,3 +35,15 @@ def tables(draw: st.DrawFn, *, secrets: int = 1, numbers: int | None = None) -> 
         tuple(Person(paths, f"s{secret}", draw(whose)) for paths, secret in people),
         tuple(columns),
     )
+
+
+@st.composite
+def wished_tables(draw: st.DrawFn, *, secrets: int = 1) -> Data:
+    """Such tables with weights, and with levels that are not allowed."""
+    data = draw(tables(secrets=secrets))
+    wishes = []
+    for tree in data.trees:
+        low = draw(st.integers(0, len(tree[0]) - 1))
+        high = draw(st.integers(low, len(tree[0]) - 1))
+        wishes.append((draw(st.sampled_from([0.25, 1.0, 2.0, 7.5])), low, high))
+    return Data(data.people, data.trees, tuple(wishes))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -21,7 +22,7 @@ from discreet.errors import DiscreetError, UsageError
 from discreet.kernel import AnyValue, Classes, Histogram, Recoding, Tree, Widths
 from discreet.people import State, generate
 from tests.anonymity.brute import Data
-from tests.anonymity.strategies import tables
+from tests.anonymity.strategies import tables, wished_tables
 from tests.examples import examples
 
 SEARCHES = ["local", "mondrian", "mondrian-relaxed"]
@@ -51,6 +52,40 @@ def test_every_group_is_large_enough_and_nobody_is_lost(search: str, data: Data,
     assert recoding.published.sizes.min() >= k
     assert recoding.published.records == len(data.people)
     assert recoding.suppressed == 0
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@some
+@given(data=wished_tables(), k=st.integers(1, 6))
+def test_nothing_is_published_below_or_above_the_allowed_levels(search: str, data: Data, k: int) -> None:
+    k = min(k, len(data.people))
+    if search != "local":
+        tops = [(weight, low, len(tree[0]) - 1) for (weight, low, _), tree in zip(data.wishes, data.trees, strict=True)]
+        data = Data(data.people, data.trees, tuple(tops))
+    classes = data.classes()
+    if search != "local":
+        classes = replace(classes, columns=tuple(replace(column, at_most=None) for column in classes.columns))
+    tops = [{path[high] for path in tree} for (_, _, high), tree in zip(data.wishes, data.trees, strict=True)]
+    if any(len(top) > 1 for top in tops):
+        return
+    recoding = recoded(classes, k, search)
+    assert recoding.published.sizes.min() >= k
+    assert recoding.published.records == len(data.people)
+    for place, (column, (_, low, high)) in enumerate(zip(classes.columns, data.wishes, strict=True)):
+        shown = [recoding.labels[place][code] for code in recoding.codes[place].tolist()]
+        for code, label in zip(classes.codes[place].tolist(), shown, strict=True):
+            path = [
+                column.hierarchy.labels[level][column.hierarchy.map(0, level)[code]] for level in range(low, high + 1)
+            ]
+            assert label in path
+
+
+def test_intervals_have_no_highest_level() -> None:
+    classes = Classes.of(["age"], [("1",), ("2",)], rules={"age": Widths((5,))})
+    capped = replace(classes, columns=(replace(classes.columns[0], at_most=1),))
+    with pytest.raises(UsageError, match="at_most of column 'age'"):
+        discreet.anonymise(capped, k=2, search="mondrian")
+    assert discreet.anonymise(capped, k=2, search="local").recoding.labels == (("[0, 5)",),)
 
 
 def rooted(data: Data) -> bool:

@@ -381,3 +381,56 @@ def test_python_m_discreet_is_discreet() -> None:
         for command in ([sys.executable, "-m", "discreet"], [REAL])
     )
     assert found.stdout == same.stdout
+
+
+# hierarchies
+
+
+JOBS = "name,job\n" + "".join(f"n{i},{job}\n" for i, job in enumerate(["Farmer"] * 6 + ["Baker "] * 5 + [CANARY] * 4))
+JOB_POLICY = """\
+[columns.name]
+role = "identifier"
+[columns.job]
+role = "quasi"
+hierarchy = { prefix = [2] }
+"""
+
+
+def test_a_hierarchy_is_drafted_from_common_values(write: Any, tmp_path: Path) -> None:
+    data, out = write("jobs.csv", JOBS), tmp_path / "job.csv"
+    done = run("hierarchy", "init", data, "job", "--out", out)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "are left out: 1, held by 4 people" in done.stderr
+    assert out.read_text(encoding="utf-8") == '"Baker ";*\nFarmer;*\n'
+    again = run("hierarchy", "init", data, "job", "--out", out)
+    assert (again.returncode, again.stdout) == (2, "")
+    everything = run("hierarchy", "init", data, "job", "--all-values", "--json")
+    assert json.loads(everything.stdout)["rows"] == [["Baker ", "*"], ["Farmer", "*"], [CANARY, "*"]]
+    assert run("hierarchy", "init", data, "wage").returncode == 3
+
+
+def test_levels_are_shown_without_what_few_people_hold(write: Any) -> None:
+    data, policy = write("jobs.csv", JOBS), write("jobs.toml", JOB_POLICY)
+    done = run("hierarchy", "show", policy, "job", "--data", data)
+    assert done.returncode == 0
+    assert "Farmer 6" in done.stdout
+    assert "Fa 6" in done.stdout
+    assert CANARY not in done.stdout + done.stderr
+    levels = json.loads(run("hierarchy", "show", policy, "job", "--data", data, "--json").stdout)["levels"]
+    assert [(level["values"], level["few"], level["few_people"]) for level in levels] == [
+        (3, 1, 4),
+        (3, 1, 4),
+        (1, 0, 0),
+    ]
+    assert levels[-1]["shown"] == [{"value": "*", "people": 15}]
+    alone = json.loads(run("hierarchy", "show", policy, "job", "--json").stdout)
+    assert (alone["height"], alone["example"], alone["levels"]) == (3, ["E11.9", "E1", "*"], None)
+    assert run("hierarchy", "show", policy, "jobs").returncode == 2
+
+
+def test_an_exported_hierarchy_can_be_named_in_the_policy(write: Any, tmp_path: Path) -> None:
+    data, policy, out = write("jobs.csv", JOBS), write("jobs.toml", JOB_POLICY), tmp_path / "job.csv"
+    assert run("hierarchy", "export", policy, "job", "--data", data, "--out", out).returncode == 0
+    by_file = write("file.toml", JOB_POLICY.replace("{ prefix = [2] }", '"job.csv"'))
+    shown = [run("hierarchy", "show", one, "job", "--data", data, "--json").stdout for one in (policy, by_file)]
+    assert json.loads(shown[0])["levels"] == json.loads(shown[1])["levels"]

@@ -13,8 +13,8 @@ import pytest
 
 import discreet
 from discreet.anonymity import anonymise
-from discreet.errors import OutsideHierarchy
-from tests.contract.readers import LOCAL, READERS, Reader
+from discreet.errors import OutsideHierarchy, WeightError
+from tests.contract.readers import LOCAL, READERS, SPARK, Reader
 
 NEVER = datetime.date(9999, 12, 31)
 SCHEMA = pyarrow.schema(
@@ -91,6 +91,25 @@ def test_decimal_commas_are_read_as_numbers(reader: Reader) -> None:
 def test_without_the_key_a_decimal_comma_is_no_number(reader: Reader) -> None:
     with pytest.raises(OutsideHierarchy, match="'height': 2 of 4"):
         reader(arrow_table(), policy(missing=["NA"])).classes()
+
+
+WEIGHING = [*(kind for kind in LOCAL if kind != "memory"), pytest.param("spark", marks=SPARK)]
+"""Engines that read numbers from texts; PostgreSQL asks for a column of numbers."""
+
+
+@pytest.mark.parametrize("kind", WEIGHING)
+def test_survey_weights_are_read_with_decimal_commas(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    people = pyarrow.table({"sex": ["F", "F", "M"], "w": ["1,5", "2", "0,25"]})
+    columns = {"sex": {"role": "quasi"}, "w": {"role": "drop"}}
+    read = READERS[kind](request, tmp_path)
+    table = read(people, discreet.Policy.from_dict({"data": {"decimal": ","}, "columns": columns}))
+    counted = table.engine.count(["sex"], survey="w")
+    assert counted.weights is not None
+    labels = [counted.columns["sex"].values[code] for code in counted.columns["sex"].codes.tolist()]
+    assert dict(zip(labels, counted.weights.tolist(), strict=True)) == {"F": 3.5, "M": 0.25}
+    odd = read(pyarrow.table({"sex": ["F"], "w": ["1.234"]}), table.policy)
+    with pytest.raises(WeightError, match="on 1 rows"):
+        odd.engine.count(["sex"], survey="w")
 
 
 @pytest.mark.parametrize("kind", LOCAL)

@@ -139,6 +139,32 @@ def test_what_is_no_code_or_decimal_is_refused(folder: Path, line: str, said: st
     assert error.line == 2
 
 
+def test_settings_of_columns_are_read() -> None:
+    text = '[columns.a]\nrole = "quasi"\nhierarchy = { widths = [5, 10] }\nweight = 2\nat_least = 1\nat_most = 2\n'
+    policy = Policy.parse(text)
+    assert (policy.column_weights, policy.at_least, policy.at_most) == ({"a": 2.0}, {"a": 1}, {"a": 2})
+    assert (Policy().column_weights, Policy().at_least, Policy().at_most) == ({}, {}, {})
+
+
+@pytest.mark.parametrize(
+    ("role", "keys", "said"),
+    [
+        ("quasi", "at_least = 4", "levels of the hierarchy are 0 to 3"),
+        ("quasi", "at_most = 4", "levels of the hierarchy are 0 to 3"),
+        ("quasi", "at_least = -1", "at_least"),
+        ("quasi", "weight = 0", "weight"),
+        ("quasi", "weight = inf", "weight"),
+        ("quasi", "at_most = 1\nat_least = 2", "no level is left"),
+        ("other", "weight = 2.0", "only quasi-identifiers are generalised"),
+        ("sensitive", "at_least = 1", "only quasi-identifiers are generalised"),
+    ],
+)
+def test_settings_that_cannot_be_respected_are_refused(folder: Path, role: str, keys: str, said: str) -> None:
+    error = problem(folder, f'[columns.a]\nrole = "{role}"\nhierarchy = {{ widths = [5, 10] }}\n{keys}\n')
+    assert said in str(error)
+    assert error.line == 4
+
+
 def test_sensitivity_and_limits_of_misuse_are_read(folder: Path) -> None:
     path = folder / "policy.toml"
     tables = (

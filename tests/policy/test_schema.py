@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 from discreet.policy import json_schema
 
 
@@ -25,3 +27,13 @@ def test_the_roles_are_listed() -> None:
         "other",
         "drop",
     ]
+
+
+def test_an_editor_finds_one_kind_of_hierarchy_at_most() -> None:
+    parts = json_schema()["$defs"]
+    rules = {name: part for name, part in parts.items() if name.endswith("Rule") and name != "AutoMaskRule"}
+    needed = {name: [{*one["required"]} for one in part.get("anyOf", [part])] for name, part in rules.items()}
+    for one, other in combinations(rules, 2):
+        shared = rules[one]["properties"].keys() & rules[other]["properties"].keys()
+        assert not any(first | second <= shared for first in needed[one] for second in needed[other])
+    assert len(rules) == 8

@@ -122,7 +122,10 @@ def anonymise(
                 f"No combination of levels satisfies the limits ({'; '.join(requirements)}) with at most {limits.suppressible:,} people suppressed.",
                 remedy="Allow more suppression, lower the limits, or give columns a level with one value for all.",
             )
-        levels, certificate = dict(zip(classes.names, found.outcome.node, strict=True)), Certificate.of(found, search)
+        levels, certificate = (
+            dict(zip(classes.names, found.outcome.node, strict=True)),
+            Certificate.of(found, search, classes.columns),
+        )
         # Which classes are published is decided once more on the classes of the node, not taken from the search.
         coarse = classes.at(found.outcome.node)
         recoding = Recoding.of_levels(classes, levels, kept=coarse.keep(~limits.violated(coarse)).holds(classes))
@@ -152,15 +155,23 @@ def _recode(classes: Classes, limits: Requirements, search: str) -> Recoding:
             f'search="{search}" takes one row per person, and here a person may have several.',
             remedy='Use search="optimal" (--search optimal), which counts people.',
         )
+    capped = [column.name for column in classes.columns if column.at_most is not None]
+    if search != "local" and capped:
+        raise UsageError(
+            f'search="{search}" publishes intervals of numbers, which have no levels, so that at_most of column '
+            f"'{capped[0]}' cannot be respected.",
+            remedy='Remove at_most from the policy, or use search="local" or search="optimal".',
+        )
     from discreet.anonymity.local.acceptance import Acceptance, verify
     from discreet.anonymity.local.mondrian import mondrian
     from discreet.anonymity.local.recoding import recode_locally
 
-    acceptance = Acceptance.of(classes, limits, search)
+    narrow = classes.narrowed()
+    acceptance = Acceptance.of(narrow, limits, search)
     options: dict[str, Any] = {"k": acceptance.k, "allowed": acceptance.allowed, "suppressible": limits.suppressible}
     if search == "local":
-        return verify(recode_locally(classes, **options), limits)
-    return verify(mondrian(classes, relaxed=search == "mondrian-relaxed", **options), limits)
+        return verify(recode_locally(narrow, **options).widened(classes), limits)
+    return verify(mondrian(narrow, relaxed=search == "mondrian-relaxed", **options).widened(classes), limits)
 
 
 def _stopwatch(limit: float | None, clock: Callable[[], float] | None, watch: Watch | None) -> Watch:

@@ -91,7 +91,8 @@ class _ByColumn:
 class ShareLoss(_ByColumn):
     """`loss`: how much of its hierarchy each published value covers, a suppressed one all of it.
 
-    v_j = max(0, (sum over kept of leaves/n + ns - N/n) / (N - N/n)); total prod(1 + v_j)^(1/m) - 1.
+    v_j = max(0, (sum over kept of leaves/n + ns - N/n) / (N - N/n)); total prod(1 + w_j v_j)^(1/m) - 1, with w_j the
+    weight of the column.
     """
 
     def _parts(self, ladder: Ladder) -> list[float]:
@@ -101,12 +102,14 @@ class ShareLoss(_ByColumn):
         people, n = self.problem.people, ladder.whole
         if n <= 1:
             return 0.0
-        return max(0.0, (covered + (suppressed * n - people)) / (people * n - people))
+        return ladder.weight * max(0.0, (covered + (suppressed * n - people)) / (people * n - people))
 
     def most_suppressed(self, best: float) -> float:
         """Suppressed people alone make every v_j at least ns/N, but for columns of a single leaf."""
-        columns = sum(ladder.whole > 1 for ladder in self.problem.ladders)
-        return ((1 + best) ** (len(self.parts) / columns) - 1) * self.problem.people if columns else math.inf
+        weights = [ladder.weight for ladder in self.problem.ladders if ladder.whole > 1]
+        if not weights:
+            return math.inf
+        return float((1 + best) ** (len(self.parts) / len(weights)) - 1) / min(weights) * self.problem.people
 
     def _together(self, parts: Sequence[float]) -> float:
         return float(math.prod(parts) ** (1 / len(parts))) - 1
@@ -127,16 +130,25 @@ class ShareLoss(_ByColumn):
 
 
 class PrecisionLoss(_ByColumn):
-    """`precision`: mean over columns of the height gone up, a suppressed person all the way."""
+    """`precision`: mean over columns of the height gone up, by their weights, a suppressed person all the way."""
 
     def _parts(self, ladder: Ladder) -> list[float]:
-        steps, columns = max(ladder.height - 1, 1), len(self.problem.ladders)
-        return [level / steps / columns for level in range(ladder.height)]
+        steps, columns = max(ladder.last, 1), len(self.problem.ladders)
+        return [ladder.weight * (ladder.first + level) / steps / columns for level in range(ladder.height)]
+
+    @property
+    def _all(self) -> float:
+        """What a suppressed person costs."""
+        return math.fsum(ladder.weight for ladder in self.problem.ladders) / len(self.problem.ladders)
 
     def value(self, outcome: NodeOutcome) -> float:
         """((N - ns) * l/(L-1) + ns) / N, averaged."""
         share = outcome.suppressed / self.problem.people
-        return (1 - share) * self.bound(outcome.node) + share
+        return (1 - share) * self.bound(outcome.node) + share * self._all
+
+    def most_suppressed(self, best: float) -> float:
+        """A suppressed person is lost on every column."""
+        return best / self._all * self.problem.people
 
 
 class EntropyLoss(_ByColumn):
@@ -148,15 +160,15 @@ class EntropyLoss(_ByColumn):
         for level in range(ladder.height):
             upper = ladder.people_at(level)[ladder.standing[level]]
             bits = ladder.people[met] * np.log2(upper[met] / ladder.people[met])
-            parts.append(math.fsum(bits.tolist()))
+            parts.append(ladder.weight * math.fsum(bits.tolist()))
         return parts
 
     def value(self, outcome: NodeOutcome) -> float:
         """For suppressed people also the bits to guess the generalised value among them."""
         bits = [self.bound(outcome.node)]
-        for counts in outcome.hidden:
+        for ladder, counts in zip(self.problem.ladders, outcome.hidden, strict=True):
             met = counts[counts > 0]
-            bits.append(math.fsum((met * np.log2(outcome.suppressed / met)).tolist()))
+            bits.append(ladder.weight * math.fsum((met * np.log2(outcome.suppressed / met)).tolist()))
         return math.fsum(bits)
 
     def most_suppressed(self, best: float) -> float:
@@ -270,6 +282,10 @@ LOSSES: dict[str, Callable[[LatticeProblem], Loss]] = {
 }
 
 
+BY_CLASS = ("aecs", "discernibility", "dm_star")
+"""Losses that look at the sizes of classes only: weights of columns change nothing there."""
+
+
 def make_loss(name: str, problem: LatticeProblem, *, smallest: int = 1, by_size: bool = False) -> Loss:
     """The loss of a name; `smallest` is the least size of a class, `by_size` whether nothing else is required."""
     if name not in LOSSES:
@@ -282,7 +298,7 @@ def make_loss(name: str, problem: LatticeProblem, *, smallest: int = 1, by_size:
 
 # What a recoding loses, column by column, whether values were generalised along hierarchies or into intervals.
 def loss_of(recoding: Recoding) -> float:
-    """The share of detail that is lost, over all columns: `prod(1 + v)**(1/m) - 1`.
+    """The share of detail that is lost, over all columns by their weights: `prod(1 + w v)**(1/m) - 1`.
 
     Where intervals are published, the hierarchy does not say what is in them: there the share of a value is that of
     the values in the data which its interval holds.
@@ -292,7 +308,9 @@ def loss_of(recoding: Recoding) -> float:
     >>> loss_of(Recoding.of_levels(people, {"sex": 0}, kept=np.array([True, True])))
     0.0
     """
-    factors = [1.0 + column_loss(recoding, place) for place in range(len(recoding.names))]
+    factors = [
+        1.0 + column.weight * column_loss(recoding, place) for place, column in enumerate(recoding.classes.columns)
+    ]
     return float(np.prod(factors) ** (1 / max(len(factors), 1))) - 1.0
 
 

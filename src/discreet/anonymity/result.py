@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from discreet.anonymity.lattice.search import SearchResult
-from discreet.anonymity.losses import column_loss
+from discreet.anonymity.losses import BY_CLASS, column_loss
 from discreet.errors import MissingExtra, UsageError
-from discreet.kernel import Classes, Recoding
+from discreet.kernel import Classes, Column, Recoding
 from discreet.kernel.serialise import card, json_of
 from discreet.risk import Assessment, assess
 from discreet.wording import brief_percent
@@ -38,10 +38,12 @@ class Certificate:
     loss: float
     optimal: bool
     """Whether the result is proven to be the best there is."""
+    restricted: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """Columns of which not all levels were allowed: the lowest and the highest."""
 
     @classmethod
-    def of(cls, found: SearchResult, search: str) -> Certificate:
-        """From what a search found."""
+    def of(cls, found: SearchResult, search: str, columns: Sequence[Column] = ()) -> Certificate:
+        """From what a search found on some columns."""
         proven = found.complete and search != "ola"
         bound = found.loss if proven else 0.0 if search == "ola" else found.bound
         return cls(
@@ -53,11 +55,18 @@ class Certificate:
             bound if math.isfinite(bound) else 0.0,
             found.loss,
             proven,
+            {
+                column.name: (column.at_least, column.highest)
+                for column in columns
+                if column.at_least or column.at_most is not None
+            },
         )
 
     def words(self) -> str:
         """The certificate as a sentence or two."""
-        looked = f"Of {self.nodes:,} combinations of levels {self.evaluated:,} were counted"
+        ranges = [f"{name} from level {low} to {high}" for name, (low, high) in self.restricted.items()]
+        within = f" ({', '.join(ranges)})" if ranges else ""
+        looked = f"Of {self.nodes:,} combinations of levels{within} {self.evaluated:,} were counted"
         if self.search == "ola":
             return f"{looked}. This is the best of the minimal ones, as published; a better one may exist above them."
         if not self.optimal:
@@ -153,6 +162,39 @@ class Anonymised:
             done[column.name] = treatment(self.levels[column.name], levels) if self.levels else "recoded class by class"
         return {name: {"role": role, "treatment": done[name]} for name, role in roles.items()}
 
+    @property
+    def settings(self) -> dict[str, dict[str, float]]:
+        """What the policy says about the detail of columns: weight, at_least, at_most."""
+        found = {}
+        for column in self.recoding.classes.columns:
+            said = {"weight": column.weight, "at_least": column.at_least, "at_most": column.at_most}
+            usual = {"weight": 1.0, "at_least": 0, "at_most": None}
+            if own := {key: value for key, value in said.items() if value is not None and value != usual[key]}:
+                found[column.name] = own
+        return found
+
+    def settings_words(self) -> list[str]:
+        """The same in words, one for each column."""
+        words = []
+        for name, said in self.settings.items():
+            weight = [f"weight {said['weight']:g}"] if "weight" in said else []
+            if weight and self.loss_name in BY_CLASS:
+                weight = [f"{weight[0]}, without effect: {self.loss_name} looks at the sizes of classes only"]
+            words.append(
+                f"{name}: "
+                + ", ".join(
+                    [
+                        *weight,
+                        *(
+                            f"{key.replace('_', ' ')} level {said[key]}"
+                            for key in ("at_least", "at_most")
+                            if key in said
+                        ),
+                    ]
+                )
+            )
+        return words
+
     @cached_property
     def published(self) -> Classes:
         """The published classes, with their hierarchies where levels are uniform."""
@@ -197,7 +239,7 @@ class Anonymised:
         return {name: 1 - min(share, 1.0) for name, share in zip(self.recoding.names, lost, strict=True)}
 
     to_dict = json_of(
-        "levels loss loss_name records rows suppressed suppressed_rows classes evaluated search requirements published=columns certificate",
+        "levels loss loss_name records rows suppressed suppressed_rows classes evaluated search requirements settings published=columns certificate",
         utility=lambda self: self.utility(),
     )
 

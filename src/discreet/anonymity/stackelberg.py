@@ -77,7 +77,7 @@ class AllowedNodes:
                 people = published.people_once(alike)
             sizes, place = np.unique(alike, return_inverse=True)
             groups = np.bincount(place, weights=people, minlength=len(sizes)).astype(np.int64)
-            rows.append((node, measure.value(outcome), outcome.suppressed, (sizes, groups)))
+            rows.append((problem.levels(node), measure.value(outcome), outcome.suppressed, (sizes, groups)))
         if not rows:
             raise UsageError(
                 f"No combination of levels has at least {k} people in every class.", remedy="Allow more suppression."

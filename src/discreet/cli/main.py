@@ -72,6 +72,7 @@ VERBS = {
     "demo-data": ("help_and_demo", "demo_data", "Generate a synthetic population and a hospital extract."),
     "doctor": ("doctor", "command", "Check what is installed, what is missing, and how to get it."),
     "gateway": ("gateway", "command", "Govern queries between PostgreSQL clients and their server."),
+    "hierarchy": ("hierarchy", "command", "Draft, preview and export hierarchies."),
     "help": ("help_and_demo", "command", "Read the manual of a command."),
     "ledger": ("ledger", "command", "Show, verify and export what was disclosed."),
     "link": ("link", "command", "Find records of the same person; reviewers decide unclear pairs."),

@@ -19,7 +19,7 @@ from discreet.errors import ColumnError, UsageError
 from discreet.kernel.arrays import Flags, Ints, Label, group, pack, total
 from discreet.kernel.hierarchy import Coded, Hierarchy, Histogram, read_only, text
 from discreet.kernel.members import Members, Spread
-from discreet.kernel.rules import FEW, Flat, OutsideValues, Rule, bind, outside_error
+from discreet.kernel.rules import Flat, Rule, bound_columns, outside_error
 from discreet.kernel.serialise import card
 from discreet.kernel.survey import Survey
 
@@ -33,6 +33,17 @@ class Column:
     name: str
     hierarchy: Hierarchy
     level: int = 0
+    weight: float = 1.0
+    """How much its detail is worth to the recipient."""
+    at_least: int = 0
+    """The lowest level at which it may be published."""
+    at_most: int | None = None
+    """The highest one; the last of the hierarchy if None."""
+
+    @property
+    def highest(self) -> int:
+        """The highest level at which it may be published."""
+        return self.hierarchy.height - 1 if self.at_most is None else self.at_most
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -189,6 +200,17 @@ class Classes:
         mine = self.project(others.names)
         return mine.at([column.like(theirs) for column, theirs in zip(mine.columns, others.columns, strict=True)])
 
+    def narrowed(self) -> Classes:
+        """The same people with only the levels that may be published; the lowest of them is level 0."""
+        if all(column.at_least == 0 and column.at_most is None for column in self.columns):
+            return self
+        lowest = self.at([column.at_least for column in self.columns])
+        columns = tuple(
+            Column(column.name, column.hierarchy.between(column.at_least, column.highest), weight=column.weight)
+            for column in lowest.columns
+        )
+        return replace(lowest, columns=columns)
+
     def keep(self, kept: Flags) -> Classes:
         """Only the classes marked true."""
         spreads = {name: spread.only(kept) for name, spread in self.spreads.items()}
@@ -229,9 +251,13 @@ class Classes:
 
     def holds(self, finer: Classes) -> Flags:
         """Which classes of the same people at finer levels lie in a class here."""
+        return np.asarray(self.homes(finer) >= 0)
+
+    def homes(self, finer: Classes) -> Ints:
+        """The class here of each class of the same people at finer levels, or -1."""
         steps = zip(finer.columns, self.columns, finer.codes, strict=True)
         codes = [theirs.hierarchy.map(theirs.level, mine.level)[column] for theirs, mine, column in steps]
-        return np.asarray(self._find(codes, len(finer)) >= 0)
+        return self._find(codes, len(finer))
 
     def tuples(self) -> Iterator[tuple[Label, ...]]:
         """The values of each class."""
@@ -330,29 +356,6 @@ def _members(people: Ints | None, histogram: Histogram) -> Members | None:
     return None if people is None else Members(np.arange(len(people)), people, histogram.counts)
 
 
-def bound_columns(
-    histogram: Histogram, rules: Mapping[str, Rule], *, named: bool = False
-) -> tuple[dict[str, Hierarchy], list[OutsideValues]]:
-    """The hierarchy of each column over its ordered values, and the values outside.
-
-    Values may be `named` only where the histogram counts a column by itself: elsewhere sums of its counts may be more
-    than the people who hold a value.
-    """
-    hierarchies, outside = {}, []
-    for name, coded in histogram.columns.items():
-        rule = rules.get(name, Flat())
-        hierarchy, strangers = bind(rule, coded.values)
-        if hierarchy is not None:
-            hierarchies[name] = hierarchy
-            continue
-        held = total(coded.codes, histogram.counts, len(coded.values))[strangers]
-        common = sorted(zip(held.tolist(), strangers, strict=True), key=lambda pair: (-pair[0], pair[1]))
-        shown = tuple((coded.values[code] or "", people) for people, code in common if people >= FEW) if named else ()
-        numbers = len(strangers), len(coded.values), int(held.sum())
-        outside.append(OutsideValues(name, *numbers, rule.expects, shown))
-    return hierarchies, outside
-
-
 def _codes(column: Column, labels: Iterable[Label]) -> Ints:
     """The code of each value at the level of a column, or -1."""
     index = column.hierarchy.index[column.level]
@@ -409,6 +412,11 @@ class Recoding:
         maps = [column.hierarchy.map(column.level, level) for column, level in columns]
         codes = tuple(upper[codes] for upper, codes in zip(maps, classes.codes, strict=True))
         return cls(classes, tuple(column.hierarchy.labels[level] for column, level in columns), codes, kept)
+
+    def widened(self, classes: Classes) -> Recoding:
+        """The same for all levels of classes that were `narrowed` before they were recoded."""
+        place = classes.at([column.at_least for column in classes.columns]).homes(classes)
+        return Recoding(classes, self.labels, tuple(codes[place] for codes in self.codes), self.kept[place])
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -72,6 +72,11 @@ class Hierarchy:
         """Whether the whole hierarchy ends in one value for all."""
         return self.height > 1 and len(self.labels[-1]) == 1 and int(self.leaves[-1][0]) == self.size
 
+    def between(self, first: int, last: int) -> Hierarchy:
+        """Only these levels; what lies under each value, and how many leaves there are, stays as it is."""
+        levels = slice(first, last + 1)
+        return Hierarchy(self.labels[levels], self.parents[first:last], self.leaves[levels], self.size)
+
     def map(self, start: int, stop: int) -> Ints:
         """The code at level `stop` of every code at level `start`."""
         codes = np.arange(len(self.labels[start]), dtype=np.int64)

@@ -9,15 +9,15 @@ from __future__ import annotations
 import datetime
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import ClassVar, Protocol
 
 from discreet.errors import HierarchyError, OutsideHierarchy
-from discreet.kernel.arrays import Label
-from discreet.kernel.hierarchy import Hierarchy
+from discreet.kernel.arrays import Label, total
+from discreet.kernel.hierarchy import Hierarchy, Histogram
 
 TOP = "*"
 LONGEST = 64
@@ -106,6 +106,29 @@ def outside_error(columns: Sequence[OutsideValues]) -> OutsideHierarchy:
         "for a missing value; nothing is generalised by guesswork. "
         "A table that was anonymised already is measured by `discreet report`, as `published` beside its data.",
     )
+
+
+def bound_columns(
+    histogram: Histogram, rules: Mapping[str, Rule], *, named: bool = False
+) -> tuple[dict[str, Hierarchy], list[OutsideValues]]:
+    """The hierarchy of each column over its ordered values, and the values outside.
+
+    Values may be `named` only where the histogram counts a column by itself: elsewhere sums of its counts may be more
+    than the people who hold a value.
+    """
+    hierarchies, outside = {}, []
+    for name, coded in histogram.columns.items():
+        rule = rules.get(name, Flat())
+        hierarchy, strangers = bind(rule, coded.values)
+        if hierarchy is not None:
+            hierarchies[name] = hierarchy
+            continue
+        held = total(coded.codes, histogram.counts, len(coded.values))[strangers]
+        common = sorted(zip(held.tolist(), strangers, strict=True), key=lambda pair: (-pair[0], pair[1]))
+        shown = tuple((coded.values[code] or "", people) for people, code in common if people >= FEW) if named else ()
+        numbers = len(strangers), len(coded.values), int(held.sum())
+        outside.append(OutsideValues(name, *numbers, rule.expects, shown))
+    return hierarchies, outside
 
 
 def fitted(rule: Rule, values: Sequence[Label]) -> Rule:

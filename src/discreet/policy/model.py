@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 import tomllib
@@ -20,6 +19,7 @@ from discreet.kernel.number_rules import with_decimal
 from discreet.kernel.serialise import card
 from discreet.policy.diagnostics import line_of, shape_error, syntax_error
 from discreet.policy.gateway_section import GatewayPolicy, gateway_policy
+from discreet.policy.hierarchy_files import read_tree
 from discreet.policy.schema import (
     AnyRule,
     AutoMaskRule,
@@ -79,6 +79,12 @@ class Policy:
     rules: Mapping[str, Rule] = field(default_factory=lambda: MappingProxyType({}))
     distances: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Per sensitive column, the distance of t-closeness, where the policy chooses one."""
+    column_weights: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    """How much the detail of quasi-identifiers is worth to the recipient; 1 where nothing is said."""
+    at_least: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    """The lowest level at which quasi-identifiers may be published; 0 where nothing is said."""
+    at_most: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    """The highest one; the last where nothing is said."""
     limits: Limits = Limits()
     population: Population = Population()
     economics: Mapping[str, float] | None = None
@@ -233,12 +239,16 @@ def _build(content: dict[str, Any], *, folder: Path, file: str, source: str) -> 
                 file=file,
                 line=line_of(source, [name, "person"]),
             )
+    _refuse_levels(parsed, rules, file=file, source=source)
     leaves = {name: rules[name].leaves for name in rules}
     canonical = json.dumps([content, leaves], sort_keys=True, ensure_ascii=False, default=str)
     digest = hashlib.sha256(canonical.encode()).hexdigest()
     return Policy(
         roles=MappingProxyType({name: section.role for name, section in parsed.columns.items()}),
         rules=MappingProxyType(rules),
+        column_weights=_settings(parsed, "weight"),
+        at_least=_settings(parsed, "at_least"),
+        at_most=_settings(parsed, "at_most"),
         distances=MappingProxyType(
             {name: column.closeness for name, column in parsed.columns.items() if column.closeness}
         ),
@@ -268,6 +278,40 @@ def _person(declared: str | list[str] | None) -> Literal["row"] | tuple[str, ...
     if declared is None or declared == "row":
         return "row" if declared else None
     return tuple(dict.fromkeys([declared] if isinstance(declared, str) else declared))
+
+
+def _settings(parsed: PolicyFile, key: str) -> Mapping[str, Any]:
+    """The columns that have a key, and what it says."""
+    found = {name: getattr(section, key) for name, section in parsed.columns.items()}
+    return MappingProxyType({name: value for name, value in found.items() if value is not None})
+
+
+def _refuse_levels(parsed: PolicyFile, rules: Mapping[str, Rule], *, file: str, source: str) -> None:
+    """Stop if a column may not be published at any level, or is not generalised at all."""
+    for name, section in parsed.columns.items():
+        asked = {key: getattr(section, key) for key in ("weight", "at_least", "at_most")}
+        asked = {key: value for key, value in asked.items() if value is not None}
+        if not asked:
+            continue
+        key, problem, remedy = next(iter(asked)), "", ""
+        rule = rules.get(name, Flat())
+        levels = {key: level for key, level in asked.items() if key != "weight"}
+        too_high = [key for key, level in levels.items() if level >= rule.height and not isinstance(rule, AutoMask)]
+        if section.role.rstrip("?") != "quasi":
+            problem = f"only quasi-identifiers are generalised, and the role is '{section.role}'."
+            remedy = f'Remove {", ".join(asked)}, or give [columns.{name}] the role "quasi".'
+        elif too_high:
+            key, problem = (
+                too_high[0],
+                f"the levels of the hierarchy are 0 to {rule.height - 1}, and this says {asked[too_high[0]]}.",
+            )
+            remedy = "Choose one of these levels; `discreet hierarchy show` shows them."
+        elif len(levels) == 2 and levels["at_least"] > levels["at_most"]:
+            key, problem = "at_most", f"at_least is {levels['at_least']}, so that no level is left."
+            remedy = "Let at_least be no more than at_most."
+        if problem:
+            line = line_of(source, ["columns", name, key])
+            raise PolicyError(f"'columns.{name}.{key}': {problem}", remedy=remedy, file=file, line=line)
 
 
 def _refuse_two_roles(parsed: PolicyFile, *, file: str, source: str) -> None:
@@ -325,21 +369,3 @@ def _rule(hierarchy: HierarchyRule, folder: Path) -> Rule:
         case DatesRule(dates=units, format=style):
             return Dates(tuple(units), style)
     return read_tree(folder / hierarchy)
-
-
-# Hierarchy files: one row per value, `value;level 1;level 2;...`, without a header.
-def read_tree(path: Path) -> Tree:
-    """Read a hierarchy file; cells are separated by semicolons, commas or tabs."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise HierarchyError(
-            f"there is no file {path}.", remedy="Paths in a policy are relative to the policy file."
-        ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise HierarchyError(f"{path} cannot be read ({reason(error)}).", remedy="Save it as UTF-8 text.") from None
-    lines = [line for line in text.splitlines() if line.strip()]
-    first = lines[0] if lines else ""
-    delimiter = next((mark for mark in ";\t," if mark in first), ";")
-    rows = csv.reader(lines, delimiter=delimiter)
-    return Tree(tuple(tuple(cell.strip() for cell in row) for row in rows), name=path.name)

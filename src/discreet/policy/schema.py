@@ -44,6 +44,9 @@ class CutsRule(_Section):
 class TopBottomRule(_Section):
     """Top and bottom codes, intervals of growing width between them, then one value for all."""
 
+    # Without either it is a WidthsRule: an editor must not find both.
+    model_config = ConfigDict(json_schema_extra={"anyOf": [{"required": ["top"]}, {"required": ["bottom"]}]})
+
     top: int | float | None = Field(default=None, description="Numbers from here up become one value.")
     bottom: int | float | None = Field(default=None, description="Numbers below become one value.")
     widths: list[int] | None = Field(
@@ -121,6 +124,11 @@ class ColumnSection(_Section):
         default=None,
         description="Distance of t-closeness for a sensitive column: ordered for numbers and dates; equal when absent.",
     )
+    weight: float | None = Field(
+        default=None, gt=0, allow_inf_nan=False, description="How much the detail of a quasi-identifier is worth."
+    )
+    at_least: int | None = Field(default=None, ge=0, description="Lowest level at which it is published.")
+    at_most: int | None = Field(default=None, ge=0, description="Highest level at which it is published.")
 
 
 def _columns(named: Any) -> Any:

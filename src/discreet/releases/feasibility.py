@@ -365,4 +365,4 @@ class _Sheet:
         ).run()
         if found.outcome is None or k > self.problem.people:
             raise UsageError(f"No combination of levels has {k:,} people in every class within that suppression.")
-        return found.outcome.node, found.loss
+        return self.problem.levels(found.outcome.node), found.loss

@@ -136,7 +136,11 @@ def plan_fingerprints(
     classes, limits, many = best.recoding.classes, best.limits, len(recipients)
     # Without levels that merge nothing: they differ from a finer one in name only.
     steps = [
-        [level for level, values in enumerate(ladder.distinct) if level == 0 or values < ladder.distinct[level - 1]]
+        [
+            ladder.first + step
+            for step, values in enumerate(ladder.distinct)
+            if step == 0 or values < ladder.distinct[step - 1]
+        ]
         for ladder in LatticeProblem.of(classes).ladders
     ]
     allowed = [

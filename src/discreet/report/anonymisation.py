@@ -150,6 +150,7 @@ def chosen(case: Case) -> list[Row]:
     if case.suppressible is not None:
         share = f" ({percent(case.suppressible / case.records)})" if case.suppressible else ""
         rows.append(("May be left out", f"{people(case.suppressible)}{share}"))
+    rows += [("Column", said) for said in case.result.settings_words()]
     rows.append(("Loss", join(element("code", loss), f": {LOSSES[loss].meaning}" if loss in LOSSES else "")))
     search: Cell = "class by class"
     if case.result.certificate is not None:

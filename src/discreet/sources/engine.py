@@ -20,8 +20,6 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from discreet.errors import ColumnError, CountError, TooManyColumns, UsageError, WeightError
 from discreet.kernel import Coded, Histogram, Recoding, Tally
 from discreet.kernel.arrays import Flags, Ints, Label
-from discreet.kernel.hierarchy import text as spelling
-from discreet.kernel.number_rules import number
 from discreet.kernel.survey import MOST
 from discreet.policy import Policy
 from discreet.sources.numbering import Numbering
@@ -30,8 +28,6 @@ if TYPE_CHECKING:
     from discreet.sources.duckdb_scratch import DuckDBDesk
 
 Kind = Literal["text", "number", "date", "boolean", "other"]
-Code = str | int | float
-"""A code for a missing value, as the policy has it."""
 Cells = dict[str, list[Any]]
 """Rows column by column, each cell as its engine types it."""
 MOST_COLUMNS = 4_096
@@ -315,7 +311,7 @@ def refuse_bad_survey(bad: int, survey: str) -> None:
     if bad:
         raise WeightError(
             f"Column '{survey}' holds survey weights, but on {bad:,} rows there is no positive, finite number.",
-            remedy="Correct those rows or leave them out; in a CSV decimals are written with a point.",
+            remedy="Correct those rows or leave them out; decimals are written as [data] decimal says.",
         )
 
 
@@ -327,42 +323,3 @@ def refuse_bad_weights(bad: int, weight: str) -> None:
             remedy="Correct those rows, or remove `count` from [data] in the policy if each row is one person. Survey "
             "weights, which may be fractions, are named by `weight` instead.",
         )
-
-
-def blanked_sql(
-    column: str,
-    kind: Kind,
-    codes: Sequence[Code],
-    *,
-    literal: Callable[[str], str],
-    matches: Callable[[str, str], str],
-    text: str = "VARCHAR",
-) -> str:
-    """A column, given as it is quoted, with its codes for missing values missing.
-
-    >>> blanked_sql('"age"', "number", ["NA", -9], literal=repr, matches="{} ~ {}".format)
-    'CASE WHEN "age" = -9 THEN NULL ELSE "age" END'
-    """
-    cell = f"CAST({column} AS {text})"
-    if kind == "number":
-        tests = [f"{column} = {number}" for number in numbers_among(codes)]
-    else:
-        tests = [f"{cell} = {literal(code)}" for code in codes if isinstance(code, str)]
-        tests += [matches(cell, pattern) for pattern in number_patterns(codes)]
-    return f"CASE WHEN {' OR '.join(tests)} THEN NULL ELSE {column} END" if tests else column
-
-
-def numbers_among(codes: Sequence[Code]) -> list[str]:
-    """The codes that a column of numbers can hold, each once."""
-    values = (number(spelling(code) or "") for code in codes)
-    return list(dict.fromkeys(spelling(value) or "" for value in values if value is not None))
-
-
-def number_patterns(codes: Sequence[Code]) -> list[str]:
-    """Patterns of texts that say one of the codes that are numbers, however many zeros follow.
-
-    >>> number_patterns(["NA", -9, 99.5])
-    ['^-9([.,]0+)?$', '^99[.,]50*$']
-    """
-    numbers = [spelling(code) or "" for code in codes if not isinstance(code, str)]
-    return [f"^{spelt.replace('.', '[.,]')}{'0*' if '.' in spelt else '([.,]0+)?'}$" for spelt in numbers]

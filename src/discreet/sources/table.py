@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import EmptySource, OutsideHierarchy, PolicyError, UsageError
-from discreet.kernel import Classes, Coded, Hierarchy, Histogram, Members, Recoding, Rule, Tally
+from discreet.kernel import Classes, Coded, Column, Hierarchy, Histogram, Members, Recoding, Rule, Tally
 from discreet.kernel.arrays import Ints
-from discreet.kernel.classes import bound_columns
 from discreet.kernel.number_rules import with_decimal
-from discreet.kernel.rules import OutsideValues, outside_error
+from discreet.kernel.rules import OutsideValues, bound_columns, outside_error
 from discreet.kernel.serialise import card
 from discreet.policy import Policy
 from discreet.policy.draft import key_of, value
@@ -296,9 +295,25 @@ class Table:
     def _people(self, histogram: Histogram, people: Ints | None = None) -> Classes:
         rules = {name: self.rule(name) for name in histogram.columns}
         classes = Classes.from_histogram(histogram, rules=rules, people=people)
+        if self.policy is not None:
+            columns = tuple(self._with_settings(column, self.policy) for column in classes.columns)
+            classes = replace(classes, columns=columns)
         if not classes.records:
             raise EmptySource(f"There is nobody in {self.name}.", remedy="Give a table with at least one row.")
         return classes
+
+    def _with_settings(self, column: Column, policy: Policy) -> Column:
+        """A column with what the policy says about its levels, which may depend on the data."""
+        least, most = policy.at_least.get(column.name, 0), policy.at_most.get(column.name)
+        height = column.hierarchy.height
+        if max(least, most or 0) >= height:
+            raise PolicyError(
+                f"Column '{column.name}' has levels 0 to {height - 1} in these data, and the policy asks for level "
+                f"{max(least, most or 0)}.",
+                remedy="Lower at_least or at_most of that column; `discreet hierarchy show` shows its levels.",
+                file=policy.file,
+            )
+        return replace(column, weight=policy.column_weights.get(column.name, 1.0), at_least=least, at_most=most)
 
     @property
     def _weight(self) -> tuple[str, ...]:

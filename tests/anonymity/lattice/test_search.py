@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 from unittest import mock
 
@@ -15,9 +16,11 @@ from hypothesis import strategies as st
 import discreet
 from discreet.anonymity import LOSSES
 from discreet.anonymity.lattice import problem
+from discreet.anonymity.lattice.search import sweep
 from discreet.errors import UsageError
-from tests.anonymity.brute import Data, Person, best
-from tests.anonymity.strategies import tables
+from discreet.kernel import AnyValue, Classes, Widths
+from tests.anonymity.brute import Data, Person, best, losses
+from tests.anonymity.strategies import tables, wished_tables
 from tests.examples import examples
 
 SHARES = [0.0, 0.1, 0.25, 0.5, 1.0]
@@ -62,6 +65,73 @@ def test_k_anonymity(loss: str, engine: str, data: Data, k: int, share: float) -
 @given(data=tables(secrets=4), l=st.integers(1, 4), share=st.sampled_from(SHARES))
 def test_distinct_diversity(loss: str, data: Data, l: int, share: float) -> None:  # noqa: E741
     compare(data, lambda group: len({p.secret for p in group}) < l, loss=loss, share=share, diversity=l)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("engine", ["numpy", "numba"])
+@settings(max_examples=examples(60), deadline=None)
+@given(data=wished_tables(), k=st.integers(1, 6), share=st.sampled_from(SHARES))
+def test_weights_and_allowed_levels(loss: str, engine: str, data: Data, k: int, share: float) -> None:
+    k = min(k, len(data.people))
+    compare(data, lambda group: len(group) < k, loss=loss, share=share, k=k, engine=engine)
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(
+    data=wished_tables(secrets=3),
+    loss=st.sampled_from(list(LOSSES)),
+    share=st.sampled_from(SHARES),
+    l=st.integers(1, 3),
+)
+def test_weights_and_allowed_levels_with_diversity(data: Data, loss: str, share: float, l: int) -> None:  # noqa: E741
+    compare(data, lambda group: len({p.secret for p in group}) < l, loss=loss, share=share, diversity=l)
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(data=wished_tables(), loss=st.sampled_from(list(LOSSES)), k=st.integers(1, 4))
+def test_weights_and_allowed_levels_in_lattices_too_large_to_write_down(data: Data, loss: str, k: int) -> None:
+    k = min(k, len(data.people))
+    expected = best(data, limit=0, loss=loss, bad=lambda group: len(group) < k)
+    with mock.patch.object(problem, "MOST_NODES", 0):
+        if expected is None:
+            with pytest.raises(UsageError):
+                discreet.anonymise(data.classes(), k=k, loss=loss)
+        else:
+            found = discreet.anonymise(data.classes(), k=k, loss=loss)
+            assert (tuple(found.levels.values()), found.loss) == (expected[1], pytest.approx(expected[0], abs=1e-9))
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(data=wished_tables(), loss=st.sampled_from(list(LOSSES)))
+def test_a_sweep_looks_at_every_allowed_combination(data: Data, loss: str) -> None:
+    classes = data.classes()
+    limits = discreet.anonymise(classes, k=1).limits
+    found = {seen.node: seen.loss for seen in sweep(classes, limits, loss=loss)}
+    assert found.keys() == set(data.nodes())
+    for node, cost in found.items():
+        assert cost == pytest.approx(losses(data, node, list(data.groups(node).values()), [])[loss], abs=1e-9)
+
+
+def test_the_certificate_says_which_levels_were_allowed() -> None:
+    classes = Classes.of(
+        ["age", "sex"],
+        [(str(age), "FM"[age % 2]) for age in range(20)],
+        rules={"age": Widths((2, 4)), "sex": AnyValue()},
+    )
+    age, sex = classes.columns
+    result = discreet.anonymise(replace(classes, columns=(replace(age, weight=2.0, at_least=1, at_most=2), sex)), k=2)
+    assert result.certificate is not None
+    assert (result.certificate.nodes, result.certificate.restricted) == (4, {"age": (1, 2)})
+    assert "4 combinations of levels (age from level 1 to 2)" in result.certificate.words()
+    assert result.to_dict()["settings"] == {"age": {"weight": 2.0, "at_least": 1, "at_most": 2}}
+    assert result.settings_words() == ["age: weight 2, at least level 1, at most level 2"]
+
+
+def test_where_weights_mean_nothing_it_is_said() -> None:
+    classes = Classes.of(["sex"], [("F",), ("M",)], rules={"sex": AnyValue()})
+    weighted = replace(classes, columns=(replace(classes.columns[0], weight=3.0),))
+    assert "without effect" in discreet.anonymise(weighted, k=1, loss="aecs").settings_words()[0]
+    assert discreet.anonymise(weighted, k=1, loss="entropy").settings_words() == ["sex: weight 3"]
 
 
 def entropy(group: list[Person]) -> float:

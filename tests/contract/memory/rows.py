@@ -14,8 +14,9 @@ from discreet.kernel import Coded, Recoding
 from discreet.kernel.hierarchy import text
 from discreet.policy import Policy
 from discreet.sources.duckdb_scratch import DuckDBDesk
-from discreet.sources.engine import Cells, Code, Engine, Kind, Target, engine_for, number_patterns, numbers_among
+from discreet.sources.engine import Cells, Engine, Kind, Target, engine_for
 from discreet.sources.export.recode import Outline, base_codes, kept_codes
+from discreet.sources.missing_codes import Code, number_patterns, numbers_among
 
 TYPES = {"text": pyarrow.string(), "date": pyarrow.date32(), "boolean": pyarrow.bool_()}
 

@@ -150,7 +150,7 @@ class ByClasses:
         """Look at one node."""
         start, classes = self.finer.nearest(node)
         if start != node:
-            source, classes = _held(classes), classes.at(node)
+            source, classes = _held(classes), classes.at(self.problem.levels(node))
             self.finer.offer(node, _held(classes), classes, source=source)
         self.classes, bad, rows = classes, self.violating(classes), classes.rows
         kept = rows[~bad]
@@ -170,9 +170,7 @@ class ByClasses:
         for column, codes, ladder, level in zip(
             classes.columns, classes.codes, self.problem.ladders, node, strict=True
         ):
-            upper = column.hierarchy.map(0, level)
-            standing = np.empty(len(column.labels), dtype=np.int64)
-            standing[upper] = ladder.standing[level]
+            standing = ladder.codes_of(column, level)
             people = np.bincount(standing[codes[bad]], weights=rows[bad], minlength=ladder.size)
             hidden.append(people.astype(np.int64))
         return tuple(hidden)

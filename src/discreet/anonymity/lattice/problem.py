@@ -36,21 +36,28 @@ class Ladder:
     """Per level, the leaves of the hierarchy under what each code becomes."""
     people: Ints
     """Rows per code: as many as people, unless a person may have several."""
+    first: int = 0
+    """The level of the hierarchy with which this starts, and from which levels are counted here."""
+    last: int = 0
+    """The last level of the hierarchy."""
+    weight: float = 1.0
+    """How much the detail of the column is worth."""
 
     @classmethod
     def of(cls, column: Column, codes: Ints, sizes: Ints) -> Ladder:
-        """From a column of classes at its finest level."""
-        tree = column.hierarchy
-        maps = [tree.map(0, level) for level in range(tree.height)]
-        people = np.bincount(codes, weights=sizes, minlength=len(maps[0])).astype(np.int64)
-        leaves = tuple(tree.leaves[level][upper] for level, upper in enumerate(maps))
+        """From a column of classes at its finest level: the levels at which it may be published."""
+        tree, levels = column.hierarchy, range(column.at_least, column.highest + 1)
+        maps = [tree.map(0, level) for level in levels]
+        people = np.bincount(codes, weights=sizes, minlength=len(tree.labels[0])).astype(np.int64)
+        leaves = tuple(tree.leaves[level][upper] for level, upper in zip(levels, maps, strict=True))
         standing = []
         for upper in maps:
             # For each code the smallest code that is generalised to the same value.
             first = np.full(int(upper.max(initial=-1)) + 1, len(upper), dtype=np.int64)
             np.minimum.at(first, upper, np.arange(len(upper)))
             standing.append(first[upper])
-        return cls(len(maps[0]), tree.size, tuple(standing), leaves, people)
+        own = column.at_least, tree.height - 1, column.weight
+        return cls(len(tree.labels[0]), tree.size, tuple(standing), leaves, people, *own)
 
     @property
     def height(self) -> int:
@@ -67,6 +74,12 @@ class Ladder:
         """Per level, the number of values that occur."""
         return tuple(len(np.unique(standing)) for standing in self.standing)
 
+    def codes_of(self, column: Column, level: int) -> Ints:
+        """The code that stands for each value of the column, which is at this level."""
+        codes = np.empty(len(column.labels), dtype=np.int64)
+        codes[column.hierarchy.map(0, column.level)] = self.standing[level]
+        return codes
+
     def people_at(self, level: int) -> Ints:
         """People per generalised value, at the code that stands for it."""
         return np.bincount(self.standing[level], weights=self.people, minlength=self.size).astype(np.int64)
@@ -77,13 +90,19 @@ class LatticeProblem:
     """Everything about a table that a search over its lattice needs."""
 
     classes: Classes
+    """At the lowest levels that may be published: the finest node."""
     ladders: tuple[Ladder, ...]
 
     @classmethod
     def of(cls, classes: Classes) -> LatticeProblem:
         """From classes at their finest level."""
-        ladders = zip(classes.columns, classes.codes, strict=True)
-        return cls(classes, tuple(Ladder.of(column, codes, classes.rows) for column, codes in ladders))
+        columns = zip(classes.columns, classes.codes, strict=True)
+        ladders = tuple(Ladder.of(column, codes, classes.rows) for column, codes in columns)
+        return cls(classes.at([ladder.first for ladder in ladders]), ladders)
+
+    def levels(self, node: Node) -> Node:
+        """The levels of the hierarchies at a node."""
+        return tuple(ladder.first + level for ladder, level in zip(self.ladders, node, strict=True))
 
     @property
     def people(self) -> int:
@@ -124,8 +143,9 @@ class LatticeProblem:
     def keys(self) -> Ints:
         """One key per class."""
         keys = np.zeros(len(self.classes), dtype=np.int64)
-        for codes, shift in zip(self.classes.codes, self.shifts, strict=True):
-            keys |= codes << shift
+        columns = zip(self.ladders, self.classes.columns, self.classes.codes, self.shifts, strict=True)
+        for ladder, column, codes, shift in columns:
+            keys |= ladder.codes_of(column, 0)[codes] << shift
         return keys
 
     @cached_property

@@ -12,7 +12,7 @@ import heapq
 import math
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 
@@ -69,6 +69,12 @@ class SearchResult:
             self.outcome, self.loss = outcome, loss
         elif loss <= self.loss + SAME * abs(self.loss) and outcome.node < self.outcome.node:
             self.outcome, self.loss = outcome, min(loss, self.loss)
+
+    def at_levels(self, problem: LatticeProblem) -> SearchResult:
+        """The same with the best node by levels of the hierarchies, which may start above the data."""
+        if self.outcome is None:
+            return self
+        return replace(self, outcome=replace(self.outcome, node=problem.levels(self.outcome.node)))
 
     def beyond(self, bound: float) -> bool:
         """Whether a bound is too high to matter."""
@@ -268,14 +274,16 @@ def search_levels(
     huge = problem.nodes > lattice_problem.MOST_NODES
     if search != "ola":
         kind = BoundedSearch if huge else Search
-        return kind(problem, loss=measure, limit=limits.suppressible, sieve=sieve, judge=judge, watch=watch).run()
+        run = kind(problem, loss=measure, limit=limits.suppressible, sieve=sieve, judge=judge, watch=watch)
+        return run.run().at_levels(problem)
     if huge:
         raise UsageError(
             f'{problem.nodes:,} combinations of levels are too many for search="ola".', remedy='Use search="best".'
         )
     if judge is not None:
         raise UsageError("OLA is published for requirements that merging never breaks.", remedy='Use search="optimal".')
-    return best_minimal(problem, loss=measure, limit=limits.suppressible, sieve=sieve, watch=watch)
+    found = best_minimal(problem, loss=measure, limit=limits.suppressible, sieve=sieve, watch=watch)
+    return found.at_levels(problem)
 
 
 def _measure(problem: LatticeProblem, limits: Requirements, loss: str) -> Loss:
@@ -326,5 +334,6 @@ def sweep(
     for node in sorted(product(*map(range, problem.shape)), key=lambda node: (sum(node), node)):
         outcome = sieve(node) if judge is None else judge(node)
         allowed = outcome.suppressed <= limits.suppressible
-        seen.append(MeasuredNode(node, outcome.suppressed, allowed, measure.value(outcome) if allowed else math.nan))
+        levels = problem.levels(node)
+        seen.append(MeasuredNode(levels, outcome.suppressed, allowed, measure.value(outcome) if allowed else math.nan))
     return tuple(seen)

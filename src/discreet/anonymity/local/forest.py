@@ -44,7 +44,8 @@ class Forest:
         """From the hierarchies of classes at their finest level."""
         if not classes.columns or any(column.level for column in classes.columns):
             raise UsageError("Recoding starts from columns at their finest level.", remedy="Count the table again.")
-        trees = [_Tree(column.hierarchy) for column in classes.columns]
+        heaviest = max(column.weight for column in classes.columns)
+        trees = [_Tree(column.hierarchy, column.weight / heaviest) for column in classes.columns]
         starts = np.cumsum([0, *(len(tree.labels) for tree in trees)])
         leaves = [tree.place[codes] + start for tree, codes, start in zip(trees, classes.codes, starts, strict=False)]
         above = [tree.above(max(classes.heights)) + start for tree, start in zip(trees, starts, strict=False)]
@@ -112,6 +113,8 @@ class _Tree:
     """One hierarchy with its leaves in the order of their ancestors, and its nodes numbered from them upwards."""
 
     hierarchy: Hierarchy
+    weight: float
+    """What its detail is worth beside that of the heaviest column."""
 
     @cached_property
     def order(self) -> Ints:
@@ -132,7 +135,7 @@ class _Tree:
     def cost(self) -> Ints:
         """(share - 1/n) / (1 - 1/n) of each node, with n leaves in the whole hierarchy."""
         leaves = np.concatenate([self.hierarchy.leaves[0][self.order], *self.hierarchy.leaves[1:]])
-        return np.rint(SCALE * (leaves - 1) / max(self.hierarchy.size - 1, 1)).astype(np.int64)
+        return np.rint(SCALE * self.weight * (leaves - 1) / max(self.hierarchy.size - 1, 1)).astype(np.int64)
 
     def above(self, height: int) -> Ints:
         """Per level, the ancestor of each node."""

@@ -142,6 +142,8 @@ class Groups:
         # All members move, unless together they then cost more than they do here.
         if sum(added) < self.paid[number] and self._changed(list(zip(rows, homes, strict=True))):
             return True
+        if len(rows) == 1:
+            return False  # a class by itself costs something only where it may not be published as it is
         left = self.people[number] - self.sizes[rows]
         # What a group would cost a head without each of its members.
         leaves = self.forest.leaves[:, rows]

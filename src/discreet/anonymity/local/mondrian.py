@@ -51,8 +51,9 @@ def mondrian(
             raise ColumnError(f"There is no column '{name}' among {', '.join(classes.names)}.")
     if ordered is None:
         ordered = [column.name for column in classes.columns if as_numbers(column.labels) is not None]
+    heaviest = max(column.weight for column in classes.columns)
     axes: list[_Axis] = [
-        _Scale.of(column, codes) if column.name in ordered else _Branches(leaves, forest)
+        _Scale.of(column, codes, heaviest) if column.name in ordered else _Branches(leaves, forest)
         for column, codes, leaves in zip(classes.columns, classes.codes, forest.leaves, strict=True)
     ]
     loose = [place for place, axis in enumerate(axes) if not axis.ordered]
@@ -86,21 +87,26 @@ class _Scale:
     values: Floats
     """The number at each rank."""
     texts: tuple[Label, ...]
+    weight: float
+    """What its detail is worth beside that of the heaviest column."""
     ordered = True
 
     @classmethod
-    def of(cls, column: Column, codes: Ints) -> _Scale:
+    def of(cls, column: Column, codes: Ints, heaviest: float) -> _Scale:
         if None in column.labels:
             raise UsageError(f"Column '{column.name}' has missing values, which have no order.")
         numbers = as_numbers(column.labels)
         values = np.arange(len(column.labels), dtype=np.float64) if numbers is None else numbers
         order = np.argsort(values, kind="stable")
         rank = np.argsort(order, kind="stable")
-        return cls(rank[codes], values[order], tuple(column.labels[code] for code in order.tolist()))
+        texts = tuple(column.labels[code] for code in order.tolist())
+        return cls(rank[codes], values[order], texts, column.weight / heaviest)
 
     def width(self, low: Ints, high: Ints) -> Floats:
-        """How much of the column is between two places, at most 1."""
-        return np.asarray((self.values[high] - self.values[low]) / max(self.values[-1] - self.values[0], math.ulp(0.0)))
+        """How much of the column is between two places, at most 1, by its weight."""
+        return self.weight * np.asarray(
+            (self.values[high] - self.values[low]) / max(self.values[-1] - self.values[0], math.ulp(0.0))
+        )
 
     def lost(self, low: Ints, high: Ints) -> Floats:
         """The share of the values that is between two places: what a box loses."""

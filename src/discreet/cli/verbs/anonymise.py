@@ -136,6 +136,7 @@ def command(
         "",
         table(["column", "role", "published", "detail retained"], rows, numeric=(3,)),
     ]
+    words += [f"Setting of {said}." for said in result.settings_words()]
     if policy.unpublished:
         words.append(f"Left out: {', '.join(policy.unpublished)}.")
     if certificate is not None:

@@ -38,14 +38,12 @@ from discreet.sources.duckdb_scratch import (
 )
 from discreet.sources.engine import (
     Cells,
-    Code,
     Engine,
     Field,
     Kind,
     Target,
     bad_survey_sql,
     bad_weight_sql,
-    blanked_sql,
     count_sql,
     one_by_one,
     refuse_bad_survey,
@@ -55,6 +53,7 @@ from discreet.sources.engine import (
 )
 from discreet.sources.export.copies import LocalOutput
 from discreet.sources.export.targets import FileTarget, FrameTarget
+from discreet.sources.missing_codes import Code, blanked_sql
 from discreet.sources.numbering import Numbering, numbering_sql
 
 PART = "part"
@@ -83,7 +82,7 @@ KINDS: dict[str, Kind] = {
 def open_engine(source: Any, policy: Policy, *, table: str | None = None, query: str | None = None) -> Engine:
     """A file, a relation of DuckDB, or a frame."""
     refuse_selection(table, query)
-    engine = _opened(source, policy)
+    engine = replace(_opened(source, policy), decimal=policy.decimal)
     return engine.blanked(policy.missing) if policy.missing else engine
 
 
@@ -116,6 +115,8 @@ class DuckDBEngine(LocalOutput):
     parquet: tuple[Path, ...] = ()
     frame: Any = field(default=None, repr=False)
     """What the view reads, if it is a frame: it must live as long as the view does."""
+    decimal: str = "."
+    """What separates the decimals of numbers written as text."""
 
     @classmethod
     def from_csv(
@@ -209,17 +210,17 @@ class DuckDBEngine(LocalOutput):
     def count(self, by: Sequence[str], *, weight: str | None = None, survey: str | None = None) -> Histogram:
         with translated(self.name):
             if survey is not None:
-                bad = bad_survey_sql(survey, relation=RELATION, quote=quote)
+                bad = bad_survey_sql(survey, relation=self._numeric(survey), quote=quote)
                 refuse_bad_survey(self.view.run(bad).fetchall()[0][0], survey)
             if weight is not None:
                 self._check_weight(weight)
             elif survey is None and self.parquet and (fast := source_files.count(self.parquet, by)) is not None:
                 return fast
             if self.view.private:
-                return self._count(by, weight, survey=survey)
+                return self._count(by, weight, relation=self._numeric(survey), survey=survey)
             # Without a temporary table, which might meet one of the relation's owner.
             cells = [cell(f"c{place}", self._types[name]) for place, name in enumerate(by)]
-            sql = count_sql(by, weight=weight, survey=survey, relation=RELATION, quote=quote)
+            sql = count_sql(by, weight=weight, survey=survey, relation=self._numeric(survey), quote=quote)
             arrays = self.view.run(f"SELECT {', '.join([*cells, *totals(survey)])} FROM ({sql})").fetchnumpy()
             coded = {name: fetched(arrays[f"c{place}"], self._types[name]) for place, name in enumerate(by)}
             return histogram(coded, arrays)
@@ -307,6 +308,14 @@ class DuckDBEngine(LocalOutput):
         sample = fetched(run(f"SELECT {cell('c0', kind)} FROM ({some})").fetchnumpy()["c0"], kind).values
         values = [value for value in sample if value is not None]
         return Tally(int(people), int(missing), distinct, unique, common, values, bins)
+
+    def _numeric(self, column: str | None) -> str:
+        """The source with a column whose texts DuckDB reads as numbers, or as none where they have a point."""
+        if column is None or self.decimal == "." or self._types[column] != "VARCHAR":
+            return RELATION
+        name = quote(column)
+        cell = f"CASE WHEN contains({name}, '.') THEN NULL ELSE replace({name}, {literal(self.decimal)}, '.') END"
+        return f"(SELECT * REPLACE ({cell} AS {name}) FROM {RELATION}) AS numeric_source"
 
     def _check_weight(self, weight: str) -> None:
         sql = bad_weight_sql(weight, relation=RELATION, quote=quote)

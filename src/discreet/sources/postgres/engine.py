@@ -14,7 +14,6 @@ from discreet.kernel import Coded, Histogram, Recoding, Tally
 from discreet.sources.duckdb_scratch import DuckDBDesk
 from discreet.sources.engine import (
     Cells,
-    Code,
     Field,
     Target,
     bad_survey_sql,
@@ -27,6 +26,7 @@ from discreet.sources.engine import (
 )
 from discreet.sources.export.copies import LocalOutput
 from discreet.sources.export.targets import TableTarget
+from discreet.sources.missing_codes import Code
 from discreet.sources.numbering import Numbering, numbering_sql
 from discreet.sources.postgres import rows
 from discreet.sources.postgres.rows import PostgresRelation, kind_of

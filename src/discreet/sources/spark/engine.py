@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +51,8 @@ def open_engine(source: Any, policy: Policy, *, table: str | None = None, query:
     refuse_selection(table, query)
     if isinstance(source, FolderTarget):
         return SparkEngine(rows.parts(source, tuple(policy.roles)))
-    engine = SparkEngine(source)
-    return SparkEngine(rows.blanked(source, engine.fields, policy.missing)) if policy.missing else engine
+    engine = SparkEngine(source, decimal=policy.decimal)
+    return replace(engine, frame=rows.blanked(source, engine.fields, policy.missing)) if policy.missing else engine
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +61,8 @@ class SparkEngine:
 
     frame: Any
     name: str = "the Spark frame"
+    decimal: str = "."
+    """What separates the decimals of numbers written as text."""
 
     def __post_init__(self) -> None:
         refuse_wide(len(self.frame.columns), self.name)
@@ -79,6 +81,9 @@ class SparkEngine:
         return False
 
     def count(self, by: Sequence[str], *, weight: str | None = None, survey: str | None = None) -> Histogram:
+        if survey is not None and self.decimal != "." and self._kinds[survey] == "text":
+            written = rows.with_points(self.frame, survey, self.decimal)
+            return replace(self, frame=written, decimal=".").count(by, weight=weight, survey=survey)
         with translated():
             if survey is not None:
                 bad = self._run(bad_survey_sql(survey, relation="{source}", quote=quote))

@@ -22,10 +22,11 @@ from discreet.policy import Policy
 from discreet.sources import files
 from discreet.sources.cluster import ClusterDisk, disk_errors, quote, translated
 from discreet.sources.duckdb_scratch import DuckDBDesk
-from discreet.sources.engine import Cells, Code, Field, Kind, Marked, Target, engine_for, number_patterns, numbers_among
+from discreet.sources.engine import Cells, Field, Kind, Marked, Target, engine_for
 from discreet.sources.export.copies import MARK, UNMARKED
 from discreet.sources.export.recode import Dialect, Outline, Spell, base_codes, kept_codes
 from discreet.sources.export.targets import NUMBER, FolderTarget, format_of, guarded_sql, unfit
+from discreet.sources.missing_codes import Code, number_patterns, numbers_among
 from discreet.sources.server import SCHEMES
 
 ROWS_PER_FILE = 1_000_000
@@ -55,6 +56,15 @@ def blanked(frame: Any, fields: Sequence[Field], codes: Sequence[Code]) -> Any:
         shown = when(reduce(operator.or_, tests), lit(None)).otherwise(cell) if tests else cell
         columns.append(shown.alias(column.name))
     return frame.select(*columns)
+
+
+def with_points(frame: Any, name: str, decimal: str) -> Any:
+    """The frame with the numbers of a column written with decimal points; none where there was one already."""
+    from pyspark.sql.functions import regexp_replace, when
+
+    cells = {column: frame[named(column)] for column in frame.columns}
+    cells[name] = when(~cells[name].contains("."), regexp_replace(cells[name], decimal, "."))
+    return frame.select(*[cell.alias(column) for column, cell in cells.items()])
 
 
 def fetch(frame: Any, names: Sequence[str]) -> dict[str, Coded]:
