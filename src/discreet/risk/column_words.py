@@ -33,7 +33,7 @@ IDENTIFIER = """
     namn fornamn efternamn adress gata gatuadress mobilnummer personnummer samordningsnummer lopnummer epost
 """
 NUMBERED = """
-    id ids ident identifier idnr idno nr no num number nummer numero numer key index idx seq sequence ref reference row
+    id ids ident identifier idnr idno nr no num number nummer numero numer key idx seq seqn sequence ref reference row
     rownum obs record name names personnr pnr lfdnr lfd caseid serial serialno
 """
 """Words of record numbers and names that say nothing beside another word: `country name`, `number of children`."""
@@ -49,7 +49,7 @@ QUANTITY = """
 """Quasi-identifiers that are amounts, so that ranges of them mean something."""
 
 QUASI = """
-    sex gender male female man woman boy girl race racial ethnic ethnicity ethnicgroup black white hispanic hisp latino
+    sex gender male female man woman boy girl race racial ethnic ethnicity ethnicgroup black blck blk white hispanic hispan hisp latino
     latina asian native indigenous aboriginal minority nonwhite mixed caste tribe clan nationality citizenship citizen
     country nation birthplace placeofbirth born birth birthday birthdate birthcountry birthmonth dob bday dateofbirth
     cohort generation zip zipcode postcode postal postalcode city town village county state province region district
@@ -64,7 +64,9 @@ QUASI = """
     ind sector manufacturing manuf construction services service trade position rank title jobtype contract religion
     religious relig faith catholic protestant muslim jewish christian language mothertongue immigrant immigration
     immigr migrant migration foreign foreigner refugee visa household hh family veteran vet military army death died
-    deathdate workstat inlf labforce laborforce deathyear deathmonth deathday admission admitted discharge discharged visitdate hired hiredate enrolled
+    deathdate workstat inlf labforce laborforce wrkstat wkstat cntry ctry prov ethn lang fml nwhite maritl marit empl emp selfemp uemp wrk
+    work working company role team office branch department promotion distance commute commuting prestige prestg ht
+    afam cauc caucasian afroamerican population popul cohabitation births owner ownhome ownership ownrent deathyear deathmonth deathday admission admitted discharge discharged visitdate hired hiredate enrolled
     entry arrival embarked passenger twin orphan head relationship homeowner tenant dwelling housing
     geschlecht geburt geburtsdatum geburtstag gebdat geburtsort geburtsland herkunft nationalitat nationalitaet
     staatsangehorigkeit staatsangehoerigkeit staatsburgerschaft land bundesland kreis landkreis gemeinde
@@ -123,12 +125,20 @@ MEASURED = """
     attend attendance absent symptom lab labs dose viral cd cell cells count ast alt ldl hdl triglycerides bp ecg
     fever cough pressure respiratory cardiac heart kidney liver lung brain bone skin stage metastasis lesion biopsy
     remission recidivism rearrest violation penalty fine fines lawsuit complaint delinquent delinquency overdue
-    default utilization expend expenses consum usage use used uses spend sales profits invest investment investments
+    default utilization expend expenses consum use used uses spend sales profits invest investment investments
     stocks bonds equity dividend dividends interest subsidy transfer transfers remittance remittances allowance
     poverty poor rich wealthy afford hardship reject rejected approve approved accept accepted denied deny
     personality neuroticism extraversion stress wellbeing loneliness lonely aggression bullying cognition cognitive
     memory reading math maths verbal vocabulary spelling essay quiz midterm final homework achievement skill skills
-    religiosity sexuality homosexual gay lesbian
+    religiosity sexuality homosexual gay lesbian chronic emergency medicaid medicare bronch bronchitis tb tuberculosis hbp
+    ulcer colitis hepatitis hepat cough polio nervous nerves headache migraine infection infected bowel premature premie
+    preterm gestation habit habits ascites edema trt rx arm placebo dosage pregnan pregnancies birthcontrol menopause
+    menostat meno hormone receptor histology grading biomarkers antibody virus covid corona injured wound fracture
+    obstruct surg surgical smok drunk addict bwt lwt wt illdays sickdays sickleave leave scale scales index attrition
+    involvement balance option options stock bankruptcies delinq collections installment principal fee fees limit
+    utilized inquiries liens arrears takeup consent willingness wtp fear worry hope mood ideology leftright lr therm
+    thermometer importance important identity prejudice racist racism sexism abortion legal legalize
+    deathpenalty spanking pornography religimp pray prayer church worship
     diagnose krankheit erkrankung befund medikament medikation arznei behandlung therapie blut blutdruck gewicht
     einkommen nettoeinkommen bruttoeinkommen gehalt lohn verdienst vermogen vermoegen schulden kredit miete rente steuer
     steuern behinderung schwerbehinderung schwangerschaft rauchen raucher alkohol note noten punkte testergebnis ergebnis
@@ -152,7 +162,7 @@ MEASURED = """
     funktionshinder graviditet rokning rokare betyg resultat poang brott fackforening halsa utgifter
 """
 DESIGN = """
-    fnlwgt pweight sampweight samplingweight perwt asecwt finalweight wtfinl surveyweight psweight iweight sampleweight
+    fnlwgt pweight sampweight samplingweight perwt asecwt finalweight wtfinl surveyweight perweight persweight hhweight pspwght anweight dweight finalwt psweight iweight sampleweight
     constant intercept fold split
 """
 """Columns of a study's design, which say nothing of a person."""
@@ -163,9 +173,9 @@ KIN = """
 """
 AFFIXES = """
     l ln log i r h w m f d n s hr hrs re sq squared cu lag lead ch delta diff gr grp group cat code class lvl
-    level type status stat in of at the is has was yr yrs years first last fam hh mom dad moth fath mother
+    level type status stat in of at the is has was yr yrs years first last fam mom dad moth fath mother
     father hus wife sp resp dk na new old max min avg mean total tot num no nr cur current prev past now pre
-    post base av lt ge ever never any high low some non not
+    post base av lt ge ever never any high low some non not other hh q k c real tot sum own
 """
 """Letters and words around a known one that do not change what it is: `lwage`, `agesq`, `motheduc`, `iage`."""
 
@@ -204,6 +214,8 @@ def vocabulary() -> dict[str, Word]:
 LIGATURES = str.maketrans(
     {"ß": "ss", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "æ": "ae", "Æ": "AE", "œ": "oe", "đ": "d"}
 )
+SHORT = frozenset(("age", "sex", "inc", "edu", "occ", "job", "alc", "cig", "zip", "kid", "emp", "smk", "smok"))
+"""Words of three letters that are understood with an affix, too."""
 COMPOUND, INSIDE = 5, 6
 """Letters a known word needs to be found at an end of a longer one, and anywhere inside it."""
 
@@ -261,6 +273,8 @@ def _in_token(token: str) -> Word | None:
     if token in words:
         return words[token]
     affixes = frozenset(AFFIXES.split())
+    if token in affixes:
+        return None
     best: Word | None = None
     for start, end in product(range(len(token)), range(len(token), 0, -1)):
         core = token[start:end]
@@ -268,7 +282,9 @@ def _in_token(token: str) -> Word | None:
         if word is None or (best is not None and len(core) <= len(best.text)):
             continue
         before, after = token[:start], token[end:]
-        affixed = len(core) >= 3 and all(not rest or rest in affixes or rest in words for rest in (before, after))
+        affixed = (len(core) > 3 or core in SHORT) and all(
+            not rest or rest in affixes or rest in words for rest in (before, after)
+        )
         compound = len(core) >= (COMPOUND if not before or not after else INSIDE)
         if (affixed or compound) and word.sure:
             best = word

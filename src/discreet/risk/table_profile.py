@@ -6,7 +6,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Protocol
 
@@ -18,7 +18,7 @@ from discreet.kernel.arrays import Ints, group, total
 from discreet.kernel.serialise import card, json_of
 from discreet.policy import Draft, Policy, Role, write_draft
 from discreet.risk.assessment import Governed
-from discreet.risk.role_guess import guess
+from discreet.risk.role_guess import Guess, guess, in_context
 from discreet.risk.value_shape import Content, Shape
 from discreet.wording import brief_percent
 
@@ -258,11 +258,17 @@ def profile(table: Tabular, *, largest: int | None = None) -> Profile:
     """
     if largest is not None and largest < 1:
         raise UsageError("Combinations have at least one column.", remedy="Give a largest size of 1 or more.")
-    records, columns = 0, []
+    records, by_itself, guesses = 0, [], []
     named = table.policy.identifiers if isinstance(table, Governed) and table.policy else ()
     for name, tally in zip(table.columns, table.tallies(table.columns), strict=True):
         records = tally.people
-        columns.append(_column(name, tally, names_people=name in named))
+        column, guessed = _column(name, tally, names_people=name in named)
+        by_itself.append(column)
+        guesses.append(guessed)
+    columns = [
+        replace(column, role=guessed.role, reason=guessed.reason, hierarchy=guessed.hierarchy)
+        for column, guessed in zip(by_itself, in_context(guesses), strict=True)
+    ]
     if largest is None:
         largest = 4 if records <= SEARCHED else 1
     # Over the columns that are no identifiers and tell people apart; one by one where even their pairs are too many.
@@ -281,14 +287,14 @@ def profile(table: Tabular, *, largest: int | None = None) -> Profile:
     return Profile(table.name, records, tuple(columns), result, minimal)
 
 
-def _column(name: str, tally: Tally, *, names_people: bool) -> ColumnProfile:
+def _column(name: str, tally: Tally, *, names_people: bool) -> tuple[ColumnProfile, Guess]:
     """One column; values of an identifier are never shown: five rows with one of them may be one person."""
-    shape = Shape(sorted(tally.values))
+    shape = Shape(sorted(tally.values), complete=tally.complete)
     looks = shape.looks
     if looks == "number" and not tally.complete and tally.bins is None:
         looks = "text"  # some values that were not looked at are no numbers
     share = tally.unique / tally.people
-    guessed = guess(name, shape, share_unique=share, records=tally.people)
+    guessed = guess(name, shape, share_unique=share, records=tally.people, distinct=tally.distinct)
     if names_people or guessed.role == "identifier":
         shares = []
     elif looks == "number" and tally.distinct > SHOWN:
@@ -304,7 +310,7 @@ def _column(name: str, tally: Tally, *, names_people: bool) -> ColumnProfile:
     shown = tuple(share for share in shares if share.records >= FEWEST)
     held = sum(tally.counts.values()) if tally.complete else tally.people - tally.missing
     hidden = held - sum(share.records for share in shown)
-    return ColumnProfile(
+    column = ColumnProfile(
         name,
         looks,
         tally.distinct,
@@ -317,6 +323,7 @@ def _column(name: str, tally: Tally, *, names_people: bool) -> ColumnProfile:
         guessed.reason,
         guessed.hierarchy,
     )
+    return column, guessed
 
 
 def _ranges(tally: Tally) -> list[Share]:

@@ -58,6 +58,8 @@ class Shape:
     """The distinct values of a column, and what they have in common."""
 
     values: Sequence[str]
+    complete: bool = True
+    """Whether these are all values of the column, and not only some to look at."""
 
     @cached_property
     def looks(self) -> Content:
