@@ -92,7 +92,16 @@ def test_the_whole_way_without_a_script(place: Place, visit: Visit, hospital: Pa
     page.get_by_label("File", exact=True).set_input_files(hospital)
     page.get_by_role("button", name="Upload").click()
     expect(page.get_by_text("its name says 'zip'")).to_be_visible(timeout=PATIENCE)  # loaded again by itself
-    page.get_by_role("button", name="Save the roles and measure the risk").click()
+    page.get_by_role("link", name="Protect").click()
+    expect(page.get_by_role("button", name="Find the best table")).to_be_disabled()
+    page.get_by_role("link", name="Confirm the roles of the columns").click()
+    page.get_by_role("button", name="Confirm identifier for surname").click()
+    expect(page.get_by_role("status")).to_contain_text("Confirmed")
+    expect(page.get_by_role("button", name="Confirm identifier for surname")).to_have_count(0)
+    page.get_by_role("link", name="Profile", exact=True).first.click()
+    page.get_by_role("button", name="Confirm the role of zip").click()
+    expect(page.get_by_label("Role of zip")).to_have_value("quasi")
+    page.get_by_role("button", name="Confirm all roles and measure the risk").click()
     expect(page.get_by_role("heading", name="The risk with these roles")).to_be_visible(timeout=PATIENCE)
     page.get_by_role("link", name="Protect").click()
     page.get_by_label("Smallest group of people who look alike (k)").fill("3")
@@ -157,3 +166,24 @@ def test_a_furnished_data_set_is_without_barriers_and_fits(place: Place, visit: 
     page.goto("/jobs")
     photograph(page, f"{look.name}-jobs-full")
     assert barriers(page) == []
+
+
+GUESSES = '[columns.sex]\nrole = "quasi?"\n\n[columns.age]\nrole = "sensitive?"\n'
+
+
+@every_look
+def test_guessed_roles_are_shown_without_barriers_and_confirmed_without_a_mouse(
+    place: Place, visit: Visit, look: Look
+) -> None:
+    number = make_dataset(place.app, "custodian", policy=GUESSES)
+    page = visit("custodian", **look.window)
+    for tab in ("", "/protect", "/releases", "/policy"):
+        page.goto(f"/datasets/{number}{tab}")
+        photograph(page, f"{look.name}-guesses{tab.replace('/', '-')}")
+        assert flaws(page, look) == [], tab
+    if look.name == "light":
+        press(page, page.get_by_role("button", name="Confirm sensitive for age"))
+        expect(page.get_by_role("status")).to_contain_text("Confirmed")
+        press(page, page.get_by_role("button", name="Confirm all"))
+        expect(page.get_by_role("heading", name="Roles to confirm")).to_have_count(0)
+        assert barriers(page) == []

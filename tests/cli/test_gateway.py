@@ -67,3 +67,18 @@ def test_a_policy_must_govern_something(tmp_path: Path, monkeypatch: pytest.Monk
     result = CliRunner().invoke(command, [*UPSTREAM, *words])
     assert isinstance(result.exception, PolicyError)
     assert "no governed table" in str(result.exception)
+
+
+def test_guessed_roles_are_not_enforced_and_said_in_shadow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DISCREET_KEYS", str(tmp_path / "keys"))
+    (tmp_path / "policy.toml").write_text(
+        '[misuse]\nlimit = 1\n[columns.age]\nrole = "quasi?"\n[columns.illness]\nrole = "sensitive?"\n',
+        encoding="utf-8",
+    )
+    words = ["--policy", str(tmp_path / "policy.toml"), "--store", str(tmp_path / "store.db")]
+    enforced = CliRunner().invoke(command, [*UPSTREAM, *words, "--mode", "enforce"])
+    assert isinstance(enforced.exception, PolicyError)
+    assert "age (quasi?), illness (sensitive?)" in str(enforced.exception)
+    shadow = CliRunner().invoke(command, [*UPSTREAM, *words, "--mode", "shadow"])
+    assert not isinstance(shadow.exception, PolicyError)  # it goes on to the server, which is not there
+    assert "hold as the policy has them: age (quasi?), illness (sensitive?)" in shadow.output

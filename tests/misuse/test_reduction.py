@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet import Policy, read
-from discreet.errors import OutsideHierarchy, Refused, UsageError
+from discreet.errors import OutsideHierarchy, PolicyError, Refused, UsageError
 from discreet.kernel import AnyValue, Coded, Mask, Rule, Tree
 from discreet.misuse import Sensitivity, reduce_by_generalising, reduce_cells, reduce_rows, score
 from discreet.misuse.input_tables import columns_of
@@ -249,3 +249,26 @@ def test_what_cannot_be_reached_is_refused() -> None:
 
 def test_an_empty_result_stays_empty() -> None:
     assert reduce_by_generalising([], source=SOURCE, quasi=QUASI, sensitivity=F, rules=ANY, limit=0.0) == []
+
+
+@pytest.mark.parametrize("reduce", [reduce_rows, reduce_cells, reduce_by_generalising])
+def test_nothing_is_handed_out_by_guessed_roles(reduce: Any, tmp_path: Any) -> None:
+    people = [{"zip": "10115", "illness": "flu"}, {"zip": "10117", "illness": "cold"}]
+    (tmp_path / "people.csv").write_text("zip,illness\n10115,flu\n10117,cold\n", encoding="utf-8")
+    columns = {"zip": {"role": "quasi?", "hierarchy": {"mask": 5}}, "illness": {"role": "sensitive?"}}
+    guessed = Policy.from_dict({"columns": columns, "sensitivity": {"illness": {"otherwise": 0.5}}})
+    with pytest.raises(PolicyError, match="not confirmed"):
+        reduce(people, source=read(tmp_path / "people.csv", policy=guessed), limit=1.0)
+    policy = guessed.confirm(*guessed.unconfirmed)
+    assert reduce(people, source=read(tmp_path / "people.csv", policy=policy), limit=1.0) == people
+
+
+def test_guessed_roles_are_scored_cautiously(tmp_path: Any) -> None:
+    (tmp_path / "people.csv").write_text("zip,illness,age\n10115,flu,30\n10115,cold,40\n", encoding="utf-8")
+    columns = {"zip": {"role": "quasi"}, "illness": {"role": "sensitive?"}, "age": {"role": "other?"}}
+    guessed = Policy.from_dict({"columns": columns, "sensitivity": {"illness": {"otherwise": 0.5}}})
+    scores = [
+        score(tmp_path / "people.csv", source=read(tmp_path / "people.csv", policy=policy)).record_score
+        for policy in (guessed, guessed.confirm("illness", "age"))
+    ]
+    assert scores == [0.5, 0.25]

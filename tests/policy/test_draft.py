@@ -7,8 +7,10 @@ import tomllib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.policy import Draft, Policy, write_draft
+from discreet.policy import Draft, Policy, Role, write_draft
+from discreet.policy.draft import confirmed
 
+ROLES: st.SearchStrategy[Role] = st.sampled_from(["identifier", "quasi", "sensitive", "other", "drop"])
 NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=1, max_size=12)
 
 
@@ -21,4 +23,14 @@ def test_any_column_name_survives_the_round_trip(names: list[str]) -> None:
 
 
 def test_the_reason_stands_beside_the_role() -> None:
-    assert 'role = "quasi"  # its name says' in write_draft([Draft("zip", "quasi", "its name says 'zip'")])
+    assert 'role = "quasi?"  # its name says' in write_draft([Draft("zip", "quasi", "its name says 'zip'")])
+
+
+@given(st.lists(st.tuples(NAMES, ROLES), min_size=1, max_size=6, unique_by=lambda pair: pair[0]))
+def test_no_role_of_a_draft_is_confirmed(columns: list[tuple[str, Role]]) -> None:
+    text = write_draft([Draft(name, role, "why") for name, role in columns])
+    policy = Policy.parse(text)
+    assert dict(policy.roles) == dict(columns)
+    assert policy.unconfirmed == tuple(policy.roles)
+    assert Policy.parse(confirmed(text, policy.unconfirmed)).unconfirmed == ()
+    assert "discreet policy confirm" in text

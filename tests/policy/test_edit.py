@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.errors import UsageError
 from discreet.policy import Draft, Policy, write_draft
-from discreet.policy.draft import Change, edited, written
+from discreet.policy.draft import Change, confirmed, edited, value, written
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=1, max_size=8)
 RULES: list[Any] = [None, {"mask": 5}, {"widths": [5, 10]}, {"any": "*"}, {"dates": ["year"]}]
@@ -59,3 +60,33 @@ def test_odd_layouts_are_written_anew_rather_than_wrong(source: str) -> None:
 def test_a_change_to_nothing_removes_the_hierarchy() -> None:
     text = edited('[columns.zip]\nrole = "quasi"\nhierarchy = { mask = 5 }\n', {"zip": Change("other")})
     assert tomllib.loads(text) == {"columns": {"zip": {"role": "other"}}}
+
+
+ROLES = st.sampled_from(["identifier", "quasi", "sensitive", "other", "drop"])
+LAYOUTS = [
+    '[columns.{key}]\nrole = "{role}"  # "{guess}", or quasi?\n',
+    "[columns.{key}] # {guess}\r\nhierarchy = {{ any = 'quasi?' }}\r\nrole\t=  '{role}'\r\n",
+    'columns.{key}.role = """{role}"""\n',
+    'columns.{key} = {{ hierarchy = {{ any = "{guess}" }}, role = "{role}" }}  # drop?\n',
+]
+
+
+@given(
+    st.dictionaries(st.one_of(NAMES, st.sampled_from(["quasi?", "a.quasi?", "role"])), ROLES, min_size=1, max_size=6),
+    st.sampled_from(LAYOUTS),
+    st.data(),
+)
+def test_a_confirmation_removes_question_marks_and_nothing_else(
+    roles: dict[str, str], layout: str, data: st.DataObject
+) -> None:
+    def text(*without: str) -> str:
+        spelled = {name: role if name in without else f"{role}?" for name, role in roles.items()}
+        return "".join(layout.format(key=value(name), role=spelled[name], guess=f"{roles[name]}?") for name in roles)
+
+    names = data.draw(st.lists(st.sampled_from(list(roles)), unique=True))
+    assert confirmed(text(), names) == text(*names)
+
+
+def test_a_role_that_is_spelled_by_escapes_is_left_to_its_author() -> None:
+    with pytest.raises(UsageError, match="by hand"):
+        confirmed('[columns.zip]\nrole = "quasi\\u003f"', ["zip"])

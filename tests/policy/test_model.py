@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from discreet.errors import HierarchyError, PolicyError
+from discreet.errors import HierarchyError, PolicyError, UsageError
 from discreet.kernel import AnyValue, AutoMask, Cuts, Dates, Mask, Prefix, Rule, TopBottomCode, Tree, Widths
 from discreet.policy import Policy
 
@@ -290,3 +290,56 @@ def test_hierarchy_files_may_use_other_delimiters(folder: Path, mark: str) -> No
     (folder / "tree.csv").write_text(f"a{mark}*\nb{mark}*\n", encoding="utf-8")
     policy = Policy.from_dict({"columns": {"x": {"role": "quasi", "hierarchy": "tree.csv"}}}, folder=folder)
     assert policy.rule("x").path("b") == ("b", "*")
+
+
+GUESSES = {
+    "columns": {
+        "zip": {"role": "quasi?", "hierarchy": {"mask": 5}},
+        "age": {"role": "quasi"},
+        "illness": {"role": "sensitive?"},
+        "note": {"role": "other?"},
+        "name": {"role": "identifier?"},
+        "page": {"role": "drop?"},
+    }
+}
+
+
+def test_guesses_count_as_known_unless_they_are_never_published() -> None:
+    policy = Policy.from_dict(GUESSES)
+    assert policy.unconfirmed == ("zip", "illness", "note", "name", "page")
+    assert policy.roles["illness"] == "sensitive"
+    assert policy.quasi == ("zip", "age", "illness", "note")
+    assert policy.sensitive == ()
+    assert policy.unpublished == ("name", "page")
+    assert policy.for_population().quasi == policy.quasi
+
+
+def test_confirming_gives_the_policy_of_the_file_without_question_marks() -> None:
+    policy = Policy.from_dict(GUESSES)
+    columns = {name: {**section, "role": section["role"].rstrip("?")} for name, section in GUESSES["columns"].items()}
+    whole = Policy.from_dict({"columns": columns})
+    some = policy.confirm("illness", "age")
+    assert some.unconfirmed == ("zip", "note", "name", "page")
+    assert some.sensitive == ("illness",)
+    assert len({policy.digest, some.digest, whole.digest}) == 3
+    assert some.confirm(*some.unconfirmed) == whole
+    assert policy.unconfirmed  # a policy never changes
+
+
+def test_what_to_confirm_must_be_named() -> None:
+    policy = Policy.from_dict(GUESSES)
+    for names in ((), ("zpi",)):
+        with pytest.raises(UsageError):
+            policy.confirm(*names)
+
+
+def test_a_policy_with_guesses_is_refused_where_something_leaves() -> None:
+    policy = Policy.from_dict(GUESSES)
+    with pytest.raises(PolicyError, match=r"zip \(quasi\?\), illness \(sensitive\?\), .*policy confirm POLICY --all"):
+        policy.refuse_unconfirmed()
+    policy.confirm(*policy.unconfirmed).refuse_unconfirmed()
+
+
+def test_weights_may_belong_to_a_guess() -> None:
+    content = {**GUESSES, "sensitivity": {"illness": {"values": {"flu": 0.1}}}}
+    assert Policy.from_dict(content).sensitivity.keys() == {"illness"}

@@ -19,14 +19,10 @@ def test_every_setting_is_described() -> None:
         assert all(setting.get("description") for setting in part["properties"].values())
 
 
-def test_the_roles_are_listed() -> None:
-    assert json_schema()["$defs"]["ColumnSection"]["properties"]["role"]["enum"] == [
-        "identifier",
-        "quasi",
-        "sensitive",
-        "other",
-        "drop",
-    ]
+def test_the_roles_are_listed_each_also_with_a_question_mark() -> None:
+    roles = ["identifier", "quasi", "sensitive", "other", "drop"]
+    listed = json_schema()["$defs"]["ColumnSection"]["properties"]["role"]["enum"]
+    assert listed == [*roles, *(f"{role}?" for role in roles)]
 
 
 def test_an_editor_finds_one_kind_of_hierarchy_at_most() -> None:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.kernel import Classes, Histogram, Tally
+from discreet.policy import Policy
 from discreet.report import Finding, findings, profile_findings
 from discreet.risk import Assessment, Economics, assess, profile
 from tests.report.samples import ILL, People, crowds, every_kind, people_profile, with_illness
@@ -202,3 +203,17 @@ def test_profile_in_which_nobody_stands_out() -> None:
     text = [finding.headline for finding in profile_findings(profile(Alike()))]
     assert text[0] == "No combination of up to 2 columns singles out any of the 20 people."
     assert text[2] == "No combination of up to 2 columns tells all 20 people apart."
+
+
+def test_with_a_policy_findings_speak_of_its_roles() -> None:
+    columns = {"id": {"role": "identifier"}, "zip": {"role": "quasi?"}, "note": {"role": "drop"}}
+    text = [finding.headline for finding in profile_findings(people_profile(), Policy.from_dict({"columns": columns}))]
+    assert (
+        text[1]
+        == "No column that would be published looks like an identifier; 2 columns of the policy are never published."
+    )
+    assert text[3].startswith("The role of zip is a guess that no person has confirmed.")
+    sure = Policy.from_dict({"columns": {"zip": {"role": "quasi"}}})
+    text = [finding.headline for finding in profile_findings(people_profile(), sure)]
+    assert len(text) == 3
+    assert "looks like an identifier (naming a person without any other column): id." in text[1]

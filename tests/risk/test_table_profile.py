@@ -189,14 +189,17 @@ def test_roles_are_suggested_for_every_column(clinic: Profile) -> None:
 
 
 def test_the_draft_is_a_policy_that_can_be_loaded(clinic: Profile) -> None:
-    policy = Policy.from_dict(tomllib.loads(write_draft(clinic.drafts())))
+    draft = Policy.from_dict(tomllib.loads(write_draft(clinic.drafts())))
+    policy = draft.confirm(*draft.unconfirmed)
     assert policy.quasi == ("zip", "age", "sex", "born")
     assert policy.rule("zip").height == 6
 
 
 def test_a_profile_gives_the_drafted_policy(clinic: Profile) -> None:
     drafted = clinic.policy()
-    assert (drafted.quasi, drafted.sensitive) == (("zip", "age", "sex", "born"), ("diagnosis",))
+    assert drafted.unconfirmed == tuple(drafted.roles)
+    sure = drafted.confirm(*drafted.unconfirmed)
+    assert (sure.quasi, sure.sensitive) == (("zip", "age", "sex", "born"), ("diagnosis",))
     assert drafted.digest == Policy.parse(write_draft(clinic.drafts())).digest
 
 

@@ -78,6 +78,14 @@ def anonymise(
     else:
         bare = [name for name in policy.quasi if name not in policy.rules] if policy else []
         if policy and bare:
+            guessed = [name for name in bare if name in policy.unconfirmed and policy.roles[name] != "quasi"]
+            if guessed:
+                raise HierarchyError(
+                    "Columns without a hierarchy count as quasi-identifiers until their roles are confirmed: "
+                    f"{policy.spelled(guessed)}.",
+                    remedy="Correct the roles that are wrong, then confirm them: discreet policy confirm POLICY --all",
+                    file=policy.file,
+                )
             raise HierarchyError(
                 f"Column '{bare[0]}' is a quasi-identifier without a hierarchy, so it cannot be generalised.",
                 remedy=f'Give [columns.{bare[0]}] a hierarchy, for example {{ any = "*" }}, or a file of one column to leave it as it is.',

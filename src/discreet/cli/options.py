@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -131,6 +132,21 @@ def refuse_inputs(target: str, *inputs: str | None) -> None:
                 f"{target} is read by this command, and would be lost if it was replaced.",
                 remedy="Give the result a name of its own.",
             )
+
+
+def unconfirmed_notes(policy: Policy) -> list[str]:
+    """What to say where roles are guesses: which, and how their columns counted."""
+    if not policy.unconfirmed:
+        return []
+    unpublished = {*policy.unpublished}
+    counted = [name for name in policy.unconfirmed if name not in unpublished]
+    never = [name for name in policy.unconfirmed if name in unpublished]
+    readings = [f"counted as quasi-identifiers: {policy.spelled(counted)}"] if counted else []
+    readings += [f"counted as never published: {policy.spelled(never)}"] if never else []
+    remedy = f"discreet policy confirm {shlex.quote(policy.file)} --all"
+    many = f"roles of {len(policy.unconfirmed):,} columns" if len(policy.unconfirmed) > 1 else "role of a column"
+    note = f"Note: not confirmed: the {many}; {'; '.join(readings)}."
+    return [f"{note} Nothing is written or released before each is confirmed: {remedy}"]
 
 
 def repeated_notes(table: Table) -> list[str]:

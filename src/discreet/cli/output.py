@@ -10,6 +10,7 @@ import datetime
 import functools
 import json
 import shlex
+import stat
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -185,6 +186,19 @@ def write_text(path: Path, text: str) -> None:
     with writable(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Replace a file's text in one step; its permissions stay, and lines end as the text has it."""
+    beside = path.with_name(f".{path.name}.new")
+    with writable(path):
+        try:
+            beside.touch(mode=0o600)  # nobody reads it before it has the permissions of the file
+            beside.write_text(text, encoding="utf-8", newline="")
+            beside.chmod(stat.S_IMODE(path.stat().st_mode))
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
 
 
 @contextmanager

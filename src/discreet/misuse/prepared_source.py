@@ -341,7 +341,9 @@ def prepare(source: Any, quasi: Sequence[str] | None = None, *, entity: str | No
         policy = table.policy if isinstance(table, Governed) else None
         if policy is None and not isinstance(table, Classes):
             raise UsageError("Say which columns are quasi-identifiers.", remedy="quasi=[...], or read with a policy.")
-        quasi = policy.quasi if policy else table.names if isinstance(table, Classes) else ()
+        weighed = policy.sensitivity if policy else {}
+        known = policy.quasi if policy else table.names if isinstance(table, Classes) else ()
+        quasi = [name for name in known if name not in weighed]
     names = tuple(dict.fromkeys(quasi))
     if entity is None or entity not in columns_of_source(table):
         return Prepared(names, _counted(table, names), table)

@@ -42,7 +42,7 @@ def reduce_rows(
     [{'job': 'Teacher', 'account': 'White'}]
     """
     check_limit(limit)
-    scorer = scorer_for(source, quasi, sensitivity, x)
+    scorer = _confirmed_scorer(source, quasi, sensitivity, x)
     columns = columns_of(result)
     found = scorer.columns(columns)
     # The k rows of least score, for the largest k within the limit. Without quasi-identifiers D is the number of rows that
@@ -56,6 +56,15 @@ def reduce_rows(
     allowed = np.flatnonzero(within(powers * (scores[order] / crowds), limit))
     largest = int(allowed[-1]) + 1 if len(allowed) else 0
     return result_formats.take(result, columns, np.sort(order[:largest]))
+
+
+def _confirmed_scorer(source: Any, quasi: Sequence[str] | None, sensitivity: Sensitivity | None, x: float) -> Scorer:
+    """Scorer of a result that is handed out: the policy of the source has no guessed roles."""
+    scorer = scorer_for(source, quasi, sensitivity, x)
+    policy = scorer.source.source.policy if isinstance(scorer.source.source, Governed) else None
+    if policy is not None:
+        policy.refuse_unconfirmed()
+    return scorer
 
 
 def reduce_cells(
@@ -77,7 +86,7 @@ def reduce_cells(
     [{'job': 'Lawyer', 'account': None}, {'job': 'Teacher', 'account': 'White'}]
     """
     check_limit(limit)
-    scorer = scorer_for(source, quasi, sensitivity, x)
+    scorer = _confirmed_scorer(source, quasi, sensitivity, x)
     columns = columns_of(result)
     found = scorer.columns(columns)
     plan, rows = found.plan, columns.rows
@@ -126,7 +135,7 @@ def reduce_by_generalising(
     [{'job': '*', 'account': 'Gold'}]
     """
     check_limit(limit)
-    scorer = scorer_for(source, quasi, sensitivity, x)
+    scorer = _confirmed_scorer(source, quasi, sensitivity, x)
     columns = columns_of(result)
     coarsening = Coarsening.of(scorer, columns, rules)
     if columns.rows == 0 or not coarsening.hierarchies:

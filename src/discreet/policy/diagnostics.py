@@ -64,7 +64,7 @@ def shape_error(
             '{ cuts = [18, 65] }, { dates = ["year"] }, { map = { "a" = ["b", "*"] } }, { any = "*" } or "file.csv".'
         )
     elif kind == "literal_error" and isinstance(given, str):
-        choices = re.findall(r"'([^']+)'", message)
+        choices = [choice for choice in re.findall(r"'([^']+)'", message) if not choice.endswith("?")]
         close = difflib.get_close_matches(given, choices, n=1)
         problem = f"'{name}' is '{given}'."
         remedy = f"It must be one of: {', '.join(choices)}." + (f" Did you mean '{close[0]}'?" if close else "")

@@ -10,11 +10,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from discreet.errors import UsageError
 from discreet.policy.diagnostics import Key, lines_of
-from discreet.policy.schema import Role
+from discreet.policy.schema import DraftedRole, Role
 
 HEAD = """\
-# A draft. Discreet guessed the roles; a person who knows the data must confirm each one.
+# A draft. Discreet guessed the roles; the question marks say so. A person who knows the data corrects each role and
+# confirms it: remove its question mark, or run: discreet policy confirm POLICY [COLUMN ...] [--all]
+# Until then the risk can be measured (quasi?, sensitive? and other? count as quasi), and nothing is written or released.
 #   identifier  names a person (name, number, address)
 #   quasi       an adversary may know it from elsewhere (age, postcode, sex, dates)
 #   sensitive   what an adversary would like to learn (diagnosis, income)
@@ -38,8 +41,8 @@ class Draft:
 def write_draft(drafts: Iterable[Draft], *, delimiter: str | None = None, encoding: str | None = None) -> str:
     """The policy file as text.
 
-    >>> print(write_draft([Draft("zip", "quasi", "looks like a postcode", "{ mask = 5 }")]).splitlines()[-2])
-    hierarchy = { mask = 5 }
+    >>> print(write_draft([Draft("zip", "quasi", "looks like a postcode", "{ mask = 5 }")]).splitlines()[-3])
+    role = "quasi?"  # looks like a postcode
     """
     parts = [HEAD]
     data = {"delimiter": delimiter, "encoding": encoding}
@@ -48,7 +51,7 @@ def write_draft(drafts: Iterable[Draft], *, delimiter: str | None = None, encodi
         parts.append("[data]\n" + "".join(written))
     for draft in drafts:
         rule = f"hierarchy = {draft.hierarchy}\n" if draft.hierarchy else ""
-        parts.append(f'[columns.{key_of(draft.column)}]\nrole = "{draft.role}"  # {draft.reason}\n{rule}')
+        parts.append(f'[columns.{key_of(draft.column)}]\nrole = "{draft.role}?"  # {draft.reason}\n{rule}')
     return "\n".join(parts) + "\n"
 
 
@@ -66,7 +69,7 @@ def key_of(name: str) -> str:
 class Change:
     """What a column shall be from now on."""
 
-    role: Role
+    role: DraftedRole
     hierarchy: Any = None
     """As the file's reader gives it: a rule such as {"mask": 5}, the name of a file, or None for none."""
 
@@ -103,6 +106,35 @@ def edited(source: str, changes: Mapping[str, Change]) -> str:
     if sections:
         text = "\n\n".join([text.rstrip("\n"), *sections]) + "\n"
     return text if _means(text) == wanted else written(wanted)
+
+
+QUESTION = re.compile(r"(?:identifier|quasi|sensitive|other|drop)\?")
+"""What may be a role with a question mark: also in a comment, or in the name of a column."""
+
+
+def confirmed(source: str, names: Iterable[str]) -> str:
+    """Text of a policy without the question marks of these columns' roles; every other character stays.
+
+    >>> print(confirmed('[columns]\\nzip.role = "quasi?"  # is it "quasi?"', ["zip"]))
+    [columns]
+    zip.role = "quasi"  # is it "quasi?"
+    """
+    # Each candidate gets a number of its own; the reader of the file then says which of them is whose role.
+    marks = [match.end() for match in QUESTION.finditer(source)]
+    parts = [source[start:end] for start, end in itertools.pairwise([0, *marks, len(source)])]
+    numbered = "".join(itertools.chain.from_iterable(zip(parts, [*map(str, range(len(marks))), ""], strict=True)))
+    read, asked = (tomllib.loads(text.removeprefix("\ufeff")).get("columns", {}) for text in (source, numbered))
+    sections = dict(zip(read, asked.values(), strict=True))  # a name of a column may have got a number, too
+    removed = set()
+    for name in names:
+        role, _, number = sections[name]["role"].partition("?")
+        if not number:
+            raise UsageError(
+                f"The role of column '{name}' cannot be changed in the text of the policy.",
+                remedy=f'Write it by hand: role = "{role}"',
+            )
+        removed.add(int(number))
+    return "".join(part[:-1] if place in removed else part for place, part in enumerate(parts))
 
 
 def _means(text: str) -> dict[str, Any] | None:

@@ -91,7 +91,9 @@ def gateway_policy(parsed: PolicyFile) -> GatewayPolicy | None:
         named = {*its.key, *(column for columns in given.values() for column in columns or ())}
         roles: dict[str, tuple[str, ...]] = {}
         for role, columns in given.items():
-            default = (other for other, column in parsed.columns.items() if column.role == role and other not in named)
+            default = (
+                other for other, column in parsed.columns.items() if column.plain_role == role and other not in named
+            )
             roles[role] = tuple(default if columns is None else columns)
         by_default = frozenset(column for columns in roles.values() for column in columns) - named
         identifiers, quasi, sensitive = roles.values()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
+import shlex
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -13,7 +15,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import ValidationError
 
-from discreet.errors import HierarchyError, PolicyError
+from discreet.errors import HierarchyError, PolicyError, UsageError
 from discreet.kernel import AnyValue, AutoMask, Cuts, Dates, Flat, Mask, Prefix, Rule, TopBottomCode, Tree, Widths
 from discreet.kernel.number_rules import with_decimal
 from discreet.kernel.serialise import card
@@ -35,6 +37,9 @@ from discreet.policy.schema import (
     WidthsRule,
 )
 from discreet.wording import fine_percent, reason
+
+DOUBTFUL: tuple[Role, ...] = ("quasi", "sensitive", "other")
+"""Roles that are published: while one is a guess, its column counts as a quasi-identifier (the cautious reading)."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +118,10 @@ class Policy:
     file: str = ""
     digest: str = ""
     """SHA-256 of the policy and of its hierarchies: what a ledger entry refers to."""
+    unconfirmed: tuple[str, ...] = ()
+    """Columns whose role is a guess that no person has confirmed: a role with a question mark."""
+    _content: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """The file as it was read, for the digest."""
 
     @classmethod
     def load(cls, path: str | Path) -> Policy:
@@ -144,8 +153,61 @@ class Policy:
         return _build(dict(content), folder=Path(folder), file="", source="")
 
     def named(self, role: Role) -> tuple[str, ...]:
-        """The columns of one role, in the order of the file."""
-        return tuple(name for name, its_role in self.roles.items() if its_role == role)
+        """Columns that count as one role, in the order of the file; guesses are read cautiously."""
+        numbers = self.person if isinstance(self.person, tuple) else ()
+        said = {self.count, self.weight, self.household, *numbers}  # what [data] names is no guess
+        doubtful = {name for name in self.unconfirmed if self.roles[name] in DOUBTFUL} - said
+        return tuple(
+            name for name, its_role in self.roles.items() if ("quasi" if name in doubtful else its_role) == role
+        )
+
+    def spelled_role(self, column: str) -> str:
+        """The role as the file has it, with its question mark."""
+        return f"{self.roles[column]}{'?' if column in self.unconfirmed else ''}"
+
+    def spelled(self, columns: Iterable[str]) -> str:
+        """Columns with their roles as the file has them, in words."""
+        return ", ".join(f"{name} ({self.spelled_role(name)})" for name in columns)
+
+    def confirm(self, *columns: str) -> Policy:
+        """The same policy with the guessed roles of these columns confirmed.
+
+        >>> draft = Policy.from_dict({"columns": {"zip": {"role": "quasi?"}, "plan": {"role": "other?"}}})
+        >>> draft.quasi, draft.confirm("plan").quasi, draft.confirm("plan").unconfirmed
+        (('zip', 'plan'), ('zip',), ('zip',))
+        """
+        if not columns:
+            raise UsageError(
+                f"No column is named. Not confirmed: {', '.join(self.unconfirmed) or 'none'}.",
+                remedy="Name the columns, or confirm all of them: policy.confirm(*policy.unconfirmed)",
+            )
+        for name in columns:
+            if name not in self.roles:
+                close = difflib.get_close_matches(name, self.roles, n=1)
+                raise UsageError(
+                    f"The policy has no column '{name}'.",
+                    remedy=f"Did you mean '{close[0]}'?" if close else f"Not confirmed: {', '.join(self.unconfirmed)}.",
+                )
+        sections = self._content.get("columns", {})
+        confirmed = {name: {**sections[name], "role": self.roles[name]} for name in columns if name in sections}
+        content = {**self._content, "columns": {**sections, **confirmed}} if confirmed else self._content
+        return replace(
+            self,
+            unconfirmed=tuple(name for name in self.unconfirmed if name not in columns),
+            digest=_digest(content, self.rules) if confirmed else self.digest,
+            _content=content,
+        )
+
+    def refuse_unconfirmed(self) -> None:
+        """Stop if a role is a guess: nothing is written or released by a guess."""
+        if self.unconfirmed:
+            roles = "The role of a column is" if len(self.unconfirmed) == 1 else "The roles of columns are"
+            raise PolicyError(
+                f"{roles} not confirmed: {self.spelled(self.unconfirmed)}.",
+                remedy="Correct the roles that are wrong, then confirm them: discreet policy confirm "
+                f"{shlex.quote(self.file) if Path(self.file).suffix else 'POLICY'} --all, or Policy.confirm(...) in Python.",
+                file=self.file,
+            )
 
     @property
     def quasi(self) -> tuple[str, ...]:
@@ -178,12 +240,13 @@ class Policy:
         numbers = self.person if isinstance(self.person, tuple) else ()
         roles: dict[str, Role] = {
             **dict.fromkeys((*self.identifiers, *numbers), "identifier"),
-            **dict.fromkeys(self.quasi, "quasi"),
+            **{name: self.roles[name] for name in self.quasi},
         }
         person = self.population.person or ("row" if self.person == "row" else None)
         return replace(
             self,
             roles=MappingProxyType(roles),
+            unconfirmed=tuple(name for name in self.unconfirmed if name in roles),
             delimiter=self.population.delimiter,
             encoding=self.population.encoding,
             count=self.population.count,
@@ -204,6 +267,7 @@ class Policy:
 
     def _repr_html_(self) -> str:
         rows = [(role, ", ".join(self.named(role)) or "none") for role in get_args(Role)]
+        rows += [("not confirmed", ", ".join(self.unconfirmed))] if self.unconfirmed else []
         allowed = f"Up to {fine_percent(self.limits.at_risk)} of people" if self.limits.at_risk else "Nobody"
         return card(f"{allowed} may be at a risk above {self.limits.threshold:g}. What the columns are:", rows)
 
@@ -240,11 +304,9 @@ def _build(content: dict[str, Any], *, folder: Path, file: str, source: str) -> 
                 line=line_of(source, [name, "person"]),
             )
     _refuse_levels(parsed, rules, file=file, source=source)
-    leaves = {name: rules[name].leaves for name in rules}
-    canonical = json.dumps([content, leaves], sort_keys=True, ensure_ascii=False, default=str)
-    digest = hashlib.sha256(canonical.encode()).hexdigest()
     return Policy(
-        roles=MappingProxyType({name: section.role for name, section in parsed.columns.items()}),
+        roles=MappingProxyType({name: section.plain_role for name, section in parsed.columns.items()}),
+        unconfirmed=tuple(name for name, section in parsed.columns.items() if section.role != section.plain_role),
         rules=MappingProxyType(rules),
         column_weights=_settings(parsed, "weight"),
         at_least=_settings(parsed, "at_least"),
@@ -269,7 +331,8 @@ def _build(content: dict[str, Any], *, folder: Path, file: str, source: str) -> 
         household=parsed.data.household,
         person=_person(parsed.data.person),
         file=file,
-        digest=digest,
+        digest=_digest(content, rules),
+        _content=content,
     )
 
 
@@ -314,6 +377,12 @@ def _refuse_levels(parsed: PolicyFile, rules: Mapping[str, Rule], *, file: str, 
             raise PolicyError(f"'columns.{name}.{key}': {problem}", remedy=remedy, file=file, line=line)
 
 
+def _digest(content: Mapping[str, Any], rules: Mapping[str, Rule]) -> str:
+    leaves = {name: rule.leaves for name, rule in rules.items()}
+    canonical = json.dumps([dict(content), leaves], sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
 def _refuse_two_roles(parsed: PolicyFile, *, file: str, source: str) -> None:
     """Stop if a column has two roles: what identifies a person has no weight."""
     for name, section in parsed.columns.items():
@@ -326,7 +395,7 @@ def _refuse_two_roles(parsed: PolicyFile, *, file: str, source: str) -> None:
             )
     for name in parsed.sensitivity:
         column = parsed.columns.get(name)
-        if column is not None and column.role != "sensitive":
+        if column is not None and column.plain_role != "sensitive":
             raise PolicyError(
                 f"column '{name}' has weights, but its role is '{column.role}'.",
                 remedy=f'Give [columns.{name}] the role "sensitive", or remove [sensitivity.{name}].',

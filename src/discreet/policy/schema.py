@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 from ipaddress import ip_network
 from itertools import pairwise
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, field_validator
 from pydantic_core import PydanticCustomError
 
 Role = Literal["identifier", "quasi", "sensitive", "other", "drop"]
+DraftedRole = Literal[
+    "identifier", "quasi", "sensitive", "other", "drop", "identifier?", "quasi?", "sensitive?", "other?", "drop?"
+]
+"""A role as the file has it; a question mark says that no person has confirmed it."""
 
 
 class _Section(BaseModel):
@@ -116,7 +120,10 @@ HierarchyRule = Annotated[
 class ColumnSection(_Section):
     """One column of the data."""
 
-    role: Role = Field(description="What the column is to an adversary; drop leaves it out of everything published.")
+    role: DraftedRole = Field(
+        description="What the column is to an adversary; drop leaves it out of everything published. A question mark, as "
+        "in quasi?, marks a guess: it can be measured, and nothing is written or released before it is confirmed."
+    )
     hierarchy: HierarchyRule | None = Field(
         default=None, description="How values generalise: a built-in rule, or the path of a CSV (value;level 1;...)."
     )
@@ -129,6 +136,11 @@ class ColumnSection(_Section):
     )
     at_least: int | None = Field(default=None, ge=0, description="Lowest level at which it is published.")
     at_most: int | None = Field(default=None, ge=0, description="Highest level at which it is published.")
+
+    @property
+    def plain_role(self) -> Role:
+        """The role without a question mark."""
+        return cast(Role, self.role.removesuffix("?"))
 
 
 def _columns(named: Any) -> Any:

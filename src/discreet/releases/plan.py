@@ -182,6 +182,7 @@ def require_releasable(table: Table) -> None:
             remedy="Read it first: discreet.read(source, policy=policy).",
         )
     table.refuse_undeclared()
+    table.refuse_unconfirmed()
     table.refuse_several_rows_a_person()
 
 

@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Iterator
 
 from discreet.policy import Policy
-from discreet.report.assessment_findings import MODELS, allowed, by_topic, profile_findings
+from discreet.report.assessment_findings import MODELS, ROLES, allowed, by_topic, profile_findings, role_in
 from discreet.report.charts.bars import Bar, Fill, Group, count_bar, share_bar, spark
 from discreet.report.toolkit import page
 from discreet.report.toolkit.html import Child, join
@@ -233,12 +233,6 @@ def combinations(profile: Profile) -> Figure:
 
 ELSEWHERE = {"economics": "measured", "population": "remains"}
 """Where a finding without a picture leads."""
-ROLES = {
-    "identifier": "identifier",
-    "quasi": "quasi\N{NON-BREAKING HYPHEN}identifier",
-    "sensitive": "sensitive",
-    "other": "other",
-}
 REFERENCES = {
     "sweeney": "Sweeney, L. (2002). k-anonymity: a model for protecting privacy. International Journal of Uncertainty, "
     "Fuzziness and Knowledge-Based Systems 10(5).",
@@ -322,7 +316,7 @@ def assessment_parts(
     return [
         page.findings(by_topic(assessment, source), figures, elsewhere=ELSEWHERE),
         page.evidence(figures),
-        page.section("columns", "Columns", *([] if profile is None else columns(profile)), title="The columns"),
+        page.section("columns", "Columns", *([] if profile is None else columns(profile, policy)), title="The columns"),
         page.section("measured", "Measures", measured, title="What was measured"),
         page.remains("These measures do not say everything:", remains(assessment)),
         page.parameters("What was chosen before counting", parameters(assessment), policy),
@@ -331,8 +325,11 @@ def assessment_parts(
     ]
 
 
-def columns(profile: Profile) -> list[Child | Table]:
-    """Role, distinct values, uniqueness and shape of each column; never its values."""
+def columns(profile: Profile, policy: Policy | None = None) -> list[Child | Table]:
+    """Role, distinct values, uniqueness and shape of each column; never its values.
+
+    Roles are those of the policy; without one they are guesses, with their reasons.
+    """
     rows, shapes = [], []
     for place, column in enumerate(profile.columns):
         shares = [share.records / profile.records for share in column.distribution]
@@ -343,23 +340,25 @@ def columns(profile: Profile) -> list[Child | Table]:
         rows.append(
             (
                 join(column.name),
-                ROLES[column.role],
+                ROLES[column.role] if policy is None else role_in(policy, column.name),
                 f"{column.distinct:,}",
                 brief_percent(column.share_unique),
                 shape,
                 f"{column.missing:,}",
                 column.looks,
-                join(column.reason),
+                *([join(column.reason)] if policy is None else []),
             )
         )
         bars = ", ".join(map(brief_percent, shares)) or "not shown"
         shapes.append((join(column.name), bars, brief_percent((column.hidden + column.missing) / profile.records)))
-    head = ("Column", "May be", "Distinct", "People alone", "Shape", "Missing", "Looks like", "Because")
+    shared = ("Distinct", "People alone", "Shape", "Missing", "Looks like")
+    head = ("Column", "May be", *shared, "Because") if policy is None else ("Column", "Role", *shared)
+    caption = "The columns and what they may be to an adversary" if policy is None else "The columns and their roles"
     bars_head = ("Column", "Share of people in each bar, from the left", "In no bar")
     return [
-        cards([card(finding) for finding in profile_findings(profile)], kind="pairs"),
+        cards([card(finding) for finding in profile_findings(profile, policy)], kind="pairs"),
         "Shapes show how people spread over values or ranges. Values are left out, so that this report can be passed on.",
-        Table("The columns and what they may be to an adversary", head, tuple(rows), (2, 3, 5)),
+        Table(caption, head, tuple(rows), (2, 3, 5)),
         folded_table(Table("The shapes in numbers", bars_head, tuple(shapes), (2,))),
     ]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from discreet.policy import Policy
 from discreet.report.toolkit.page import Finding, topic
 from discreet.report.toolkit.words import (
     about,
@@ -209,10 +210,27 @@ def inferred(assessment: Assessment) -> Iterator[Finding]:
             )
 
 
+ROLES = {
+    "identifier": "identifier",
+    "quasi": "quasi\N{NON-BREAKING HYPHEN}identifier",
+    "sensitive": "sensitive",
+    "other": "other",
+    "drop": "left out",
+}
+
+
+def role_in(policy: Policy, column: str) -> str:
+    """The role that the policy gives a column, in words."""
+    if column not in policy.roles:
+        named = {policy.count: "number of people", policy.weight: "survey weight", policy.household: "household"}
+        return named.get(column, "not declared")
+    return ROLES[policy.roles[column]] + (", not confirmed" if column in policy.unconfirmed else "")
+
+
 # What a profile means: identifiers, telling combinations, and what a person has to confirm.
-def profile_findings(profile: Profile) -> tuple[Finding, ...]:
-    """The findings of a profile in words, the most telling first."""
-    return (*telling(profile), *roles(profile))
+def profile_findings(profile: Profile, policy: Policy | None = None) -> tuple[Finding, ...]:
+    """The findings of a profile in words, the most telling first; by the policy's roles, where there is one."""
+    return (*telling(profile), *roles(profile, policy))
 
 
 def telling(profile: Profile) -> Iterator[Finding]:
@@ -246,11 +264,18 @@ def telling(profile: Profile) -> Iterator[Finding]:
     )
 
 
-def roles(profile: Profile) -> Iterator[Finding]:
-    """Identifiers, minimal unique combinations, and columns whose role nothing points to."""
-    names = [column.name for column in profile.columns if column.role == "identifier"]
+def roles(profile: Profile, policy: Policy | None) -> Iterator[Finding]:
+    """Identifiers, minimal unique combinations, and columns whose role is not confirmed."""
+    left_out = () if policy is None else policy.unpublished
+    names = [column.name for column in profile.columns if column.role == "identifier" and column.name not in left_out]
     total = plural(len(profile.columns), "column")
-    if not names:
+    if not names and policy is not None:
+        yield Finding(
+            f"No column that would be published looks like an identifier; {plural(len(left_out), 'column')} of the policy "
+            f"{agree(len(left_out), 'is', 'are')} never published.",
+            "Confirm it: numbers given out by your own systems are easily overlooked.",
+        )
+    elif not names:
         yield Finding(
             f"None of the {total} looks like an identifier (a column that names a person by itself).",
             "Confirm it: numbers given out by your own systems are easily overlooked.",
@@ -275,6 +300,15 @@ def roles(profile: Profile) -> Iterator[Finding]:
             f"{profile.records:,} people apart; the shortest is {listed(minimal[0])}.",
             "Never publish such a combination as it is: leave out or generalise one column of each.",
         )
+    if policy is not None:
+        if policy.unconfirmed:
+            guessed = agree(len(policy.unconfirmed), "The role of {} is a guess", "The roles of {} are guesses")
+            yield Finding(
+                f"{guessed.format(listed(policy.unconfirmed))} that no person has confirmed. Until then, what would be "
+                "published counts as a quasi-identifier.",
+                "Correct what is wrong in the policy, then confirm it: `discreet policy confirm`.",
+            )
+        return
     doubtful = [column.name for column in profile.columns if column.role == "other"]
     many = len(profile.columns)
     guesses = f"The roles of all {many:,} columns are guesses" if many > 1 else "The role of the only column is a guess"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.errors import EmptySource, OutsideHierarchy, PolicyError, UsageError
+from discreet.errors import ColumnError, EmptySource, OutsideHierarchy, PolicyError, UsageError
 from discreet.kernel import Classes, Coded, Column, Hierarchy, Histogram, Members, Recoding, Rule, Tally
 from discreet.kernel.arrays import Ints
 from discreet.kernel.number_rules import with_decimal
@@ -117,6 +117,11 @@ class Table:
                 'role = "drop" to leave it out of what is published.',
                 file=self.policy.file if self.policy else "",
             )
+
+    def refuse_unconfirmed(self) -> None:
+        """Stop if the policy has guessed roles: see `Policy.refuse_unconfirmed`."""
+        if self.policy is not None:
+            self.policy.refuse_unconfirmed()
 
     @property
     def clock(self) -> Callable[[], float]:
@@ -325,7 +330,14 @@ class Table:
 
     def _repr_html_(self) -> str:
         roles = {} if self.policy is None else self.policy.roles
-        rows = [(field.name, field.kind, roles.get(field.name, "not declared")) for field in self.fields]
+        rows = [
+            (
+                field.name,
+                field.kind,
+                self.policy.spelled_role(field.name) if self.policy and field.name in roles else "not declared",
+            )
+            for field in self.fields
+        ]
         words = f"{self.name}: {len(rows)} columns. No row was read for this."
         return card(words, rows, head=("column", "kind", "role"))
 
@@ -338,6 +350,7 @@ def refuse_export(table: Table, recoding: Recoding) -> None:
     policy = table.policy or Policy()
     table.require([*recoding.names, *policy.unpublished, *table._weight, *table.person])
     table.refuse_undeclared()
+    table.refuse_unconfirmed()
     table.refuse_several_rows_a_person()
     if policy.count in policy.unpublished:
         raise PolicyError(
@@ -380,7 +393,15 @@ def read(
         result = Table(engine_for(source, policy or Policy(), table=table, query=query), policy)
     if policy is not None:
         survey = [name for name in (policy.weight, policy.household) if name is not None]
-        result.require([*policy.quasi, *policy.sensitive, *result._weight, *result.person, *survey])
+        try:
+            result.require([*policy.quasi, *policy.sensitive, *result._weight, *result.person, *survey])
+        except ColumnError as error:
+            # A population has few of the columns that count as quasi-identifiers only because their role is a guess.
+            lacking = [name for name in policy.quasi if name in policy.unconfirmed and name not in result.columns]
+            if not lacking:
+                raise
+            guesses = f"These count as quasi-identifiers until their roles are confirmed: {policy.spelled(lacking)}."
+            raise ColumnError(error.problem, remedy=f"{error.remedy} {guesses}") from None
     return result
 
 

@@ -58,6 +58,7 @@ limit = 1.5
 SMALL = {
     "few.csv": "sex,zip\nF,10\nF,10\nM,11\n",
     "few.toml": 'columns = { sex = { role = "quasi" }, zip = { role = "quasi" } }\n',
+    "guesses.toml": 'columns = { sex = { role = "quasi?" }, zip = { role = "quasi?" } }\n',
     "codes.csv": "zip\n" + 6 * "101\n" + 7 * "102\n" + "201\n",
     "codes.toml": 'columns.zip = { role = "quasi", hierarchy = { mask = 3 } }\npopulation.count = "people"\n',
     "census.csv": "zip,people\n101,60\n102,40\n201,9\n301,4\n302,8\n",
@@ -76,6 +77,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("profile", "town.parquet"),
     ("policy init", "town.parquet --out draft.toml"),
     ("policy check", "policy.toml --data town.parquet"),
+    ("policy confirm", "guesses.toml sex"),
     ("policy check", "few.toml --data town.parquet"),
     ("hierarchy init", "town.parquet zip --all-values"),
     ("hierarchy show", "policy.toml zip --data town.parquet"),

@@ -66,10 +66,20 @@ class TestTheWholeWay:
         assert ended(app) == {"profile": "done"}
         page = custodian.get(place).text
         assert "its name says" in page
-        assert '<option value="quasi" selected>' in page
+        assert '<option value="quasi?" selected>' in page
         assert "<svg" in page
         self._assessed(app, custodian, place)
+        self._refused(custodian, place)
+        assert custodian.post(f"{place}/confirm", {"version": "1", "all": "yes"}).status_code == 303
         self._protected(app, custodian, place, files.hospital)
+
+    def _refused(self, custodian: Browser, place: str) -> None:
+        page = custodian.get(f"{place}/protect").text
+        assert "<button disabled" in page
+        assert f'<a href="{place}/policy">Confirm the roles of the columns</a>' in page
+        answer = custodian.post(f"{place}/protect", LIMITS)
+        assert answer.status_code == 409
+        assert "zip (quasi?)" in answer.text
 
     def _assessed(self, app: FastAPI, custodian: Browser, place: str) -> None:
         assert custodian.post(f"{place}/assess").headers["location"] == f"{place}/risk"
@@ -189,6 +199,59 @@ def test_jobs_need_a_policy_with_quasi_identifiers(app: FastAPI) -> None:
         assert words in answer.text
 
 
+GUESSES = '# by hand\n[columns.sex]\nrole = "quasi?"  # its name says "quasi?"\n\n[columns.age]\nrole = "sensitive?"\n'
+
+
+def text_of(browser: Browser, number: int) -> str:
+    return str(browser.get(f"/api/v1/datasets/{number}/policy").json()["policy"])
+
+
+def test_a_click_confirms_a_role_and_leaves_the_rest_of_the_policy(app: FastAPI) -> None:
+    number, browser = make_dataset(app, "custodian", policy=GUESSES), signed_in(app, "custodian")
+    page = browser.get(f"/datasets/{number}/policy").text
+    assert page.count('action="/datasets/') == 5  # the policy, a hierarchy, both columns, and all
+    form = {"version": "0", "column": "sex"}
+    assert browser.post(f"/datasets/{number}/confirm", form).headers["location"].endswith("/policy?said=confirmed")
+    assert text_of(browser, number) == GUESSES.replace('= "quasi?"', '= "quasi"')
+    assert "sex</th>" not in browser.get(f"/datasets/{number}/policy").text
+    assert browser.post(f"/datasets/{number}/confirm", form).status_code == 422  # it is confirmed already
+    assert browser.post(f"/datasets/{number}/confirm", {"version": "0", "all": "yes"}).status_code == 409  # an old page
+    assert browser.post(f"/datasets/{number}/confirm", {"version": "1", "all": "yes"}).status_code == 303
+    assert "Roles to confirm" not in browser.get(f"/datasets/{number}/policy").text
+    assert "<button disabled" not in browser.get(f"/datasets/{number}/protect").text
+    assert [entry["event"] for entry in entries(app)].count("web.policy") == 2
+
+
+def test_a_role_that_is_chosen_is_confirmed_and_what_is_left_alone_is_not(app: FastAPI) -> None:
+    number, browser = make_dataset(app, "custodian", policy=GUESSES), signed_in(app, "custodian")
+    roles = {"role-0": "quasi", "rule-0": "", "role-1": "sensitive?", "rule-1": ""}
+    assert browser.post(f"/datasets/{number}/roles", {"version": "0", **roles}).status_code == 303
+    assert text_of(browser, number) == GUESSES.replace('= "quasi?"', '= "quasi"')
+    chosen = {**roles, "role-1": "other?", "confirm": "1"}
+    answer = browser.post(f"/datasets/{number}/roles", {"version": "1", **chosen})
+    assert answer.headers["location"].endswith("?said=confirmed")
+    assert 'role = "other"' in text_of(browser, number)
+
+
+def test_all_roles_are_confirmed_as_they_are_chosen(app: FastAPI) -> None:
+    number, browser = make_dataset(app, "custodian", policy=GUESSES), signed_in(app, "custodian")
+    roles = {"role-0": "quasi?", "rule-0": "", "role-1": "other", "rule-1": "", "confirm": "all"}
+    assert browser.post(f"/datasets/{number}/roles", {"version": "0", **roles}).headers["location"].endswith("roles")
+    assert text_of(browser, number) == GUESSES.replace('= "quasi?"', '= "quasi"').replace("sensitive?", "other")
+
+
+def test_a_release_is_not_planned_by_guessed_roles(app: FastAPI) -> None:
+    number, people = make_dataset(app, "custodian", policy=GUESSES), make_dataset(app, "custodian")
+    browser = signed_in(app, "custodian")
+    assert "(roles not confirmed)" in browser.get(f"/releases/new?dataset={number}").text
+    assert "/releases/new" not in browser.get(f"/datasets/{number}/releases").text.partition("<main")[2]
+    gates = {"population_source": "a", "population_licence": "b", "counts_only": True, "sign_off": "c"}
+    plan = {"name": "spring", "dataset": number, "population": people, "recipients": ["north"], **gates}
+    answer = browser.send("POST", "/api/v1/releases", json=plan, headers=SAME_ORIGIN)
+    assert answer.status_code == 409
+    assert "sex (quasi?), age (sensitive?)" in answer.text
+
+
 def test_a_failed_job_says_why_on_its_page_and_on_that_of_the_data_set(app: FastAPI, supervisor: Supervisor) -> None:
     number = enqueue(app, kind="anonymise", k=1_000)
     assert ended(app) == {"anonymise": "failed"}
@@ -221,7 +284,13 @@ class TestTheApi:
         assert found["numbers"]["threshold"] == 0.3
         assert found["numbers"]["records"] == 40
         assert found["entry"] is not None
-        job = api.send("POST", f"/api/v1/datasets/{number}/anonymise", json={"k": 2, "format": "parquet"}).json()
+        wanted = {"k": 2, "format": "parquet"}
+        refused = api.send("POST", f"/api/v1/datasets/{number}/anonymise", json=wanted)
+        assert refused.status_code == 409
+        assert "sex (quasi?), age (quasi?)" in refused.text
+        confirmed = api.send("POST", f"/api/v1/datasets/{number}/policy/confirm", json={"all": True, "version": 1})
+        assert (policy["unconfirmed"], confirmed.json()["unconfirmed"]) == (["sex", "age"], [])
+        job = api.send("POST", f"/api/v1/datasets/{number}/anonymise", json=wanted).json()
         ended(app)
         assert api.post(f"/api/v1/jobs/{job['id']}/file").content[:4] == b"PAR1"
         assert "<!doctype html>" in api.post(f"/api/v1/reports/{job['id']}").text
@@ -242,6 +311,9 @@ class TestTheApi:
             ("attack", {"attack": {"gian": 1}}),
             ("policy", {"policy": "x"}),
             ("policy", {"policy": "[", "version": 0}),
+            ("policy/confirm", {"version": 0}),
+            ("policy/confirm", {"version": 0, "columns": ["sex"]}),
+            ("policy/confirm", {"version": 0, "columns": ["sex"], "all": True}),
             ("population", {"size": 1, "dataset": 2}),
             ("population", {"dataset": 10**30}),
         ],

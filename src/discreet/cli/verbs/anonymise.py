@@ -14,7 +14,7 @@ from discreet import report
 from discreet.anonymity import LOSSES, SEARCHES, Progress, anonymise, frontier, sweep
 from discreet.anonymity.anonymise import RECODINGS
 from discreet.anonymity.limits import EXAMPLES
-from discreet.cli.options import HIERARCHIES, PATH, listed, option, policy_option, refuse_inputs
+from discreet.cli.options import HIERARCHIES, PATH, listed, option, policy_option, refuse_inputs, unconfirmed_notes
 from discreet.cli.output import CommandResult, heading, output, paragraph, table
 from discreet.cli.verbs.attack import adversary
 from discreet.errors import UsageError
@@ -103,6 +103,7 @@ def command(
     data = read(source, policy=policy)
     if target is not None:
         data.refuse_undeclared()
+        data.refuse_unconfirmed()
     with _progress_bar(data.name) as watch:
         keywords = {name: value for name, value in options.items() if value is not None}
         for name in {"diversity", "closeness"} & keywords.keys():
@@ -118,7 +119,7 @@ def command(
             keywords["population"] = listed(keywords["population"], policy)
         result = anonymise(data, watch=watch, **keywords)
     written = None if target is None else result.write(target, overwrite=overwrite)
-    notes = _idle_options(options)
+    notes = [*unconfirmed_notes(policy), *_idle_options(options)]
     if data.undeclared:
         notes.append(
             f"Note: the policy gives no role to {', '.join(data.undeclared)}; nothing can be written before it does."
@@ -162,6 +163,7 @@ def command(
         lambda: {
             **result.to_dict(),
             "undeclared": list(data.undeclared),
+            "unconfirmed": list(policy.unconfirmed),
             "written": written,
             "target": target,
         },

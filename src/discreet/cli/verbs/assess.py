@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,8 +10,27 @@ import click
 
 import discreet
 from discreet import report
-from discreet.cli.options import draft_option, listed, number_of_people, option, policy_option, repeated_notes
-from discreet.cli.output import CommandResult, finding_lines, hand_over, heading, output, print_json, table, working
+from discreet.cli.options import (
+    draft_option,
+    listed,
+    number_of_people,
+    option,
+    policy_option,
+    repeated_notes,
+    unconfirmed_notes,
+)
+from discreet.cli.output import (
+    CommandResult,
+    finding_lines,
+    hand_over,
+    heading,
+    output,
+    print_json,
+    replace_text,
+    table,
+    working,
+)
+from discreet.errors import UsageError
 from discreet.wording import brief_percent
 
 if TYPE_CHECKING:
@@ -47,7 +67,7 @@ def assess(source: str, policy_file: str, population: str | None, threshold: flo
             number = number_of_people(population)
             people = listed(population, policy) if number is None else number
         assessment = discreet.assess(data, population=people, threshold=threshold)
-    notes = repeated_notes(data)
+    notes = [*unconfirmed_notes(policy), *repeated_notes(data)]
     if data.undeclared:
         names, more = data.undeclared[:5], len(data.undeclared) - 5
         columns = ", ".join(names) + (f" and {more} more" if more > 0 else "")
@@ -65,7 +85,11 @@ def assess(source: str, policy_file: str, population: str | None, threshold: flo
         if band.records
     ]
     return CommandResult(
-        assessment.to_dict,
+        lambda: {
+            **assessment.to_dict(),
+            "undeclared": list(data.undeclared),
+            "unconfirmed": list(policy.unconfirmed),
+        },
         [
             heading(f"Risk of {data.name}: {assessment.records:,} people by {', '.join(assessment.columns)}"),
             finding_lines(lambda: report.findings(assessment, source=data.name)),
@@ -123,6 +147,7 @@ def policy() -> None:
     Examples:
       discreet policy init people.csv --out policy.toml
       discreet policy check policy.toml --data people.csv
+      discreet policy confirm policy.toml --all
       discreet policy schema > policy.schema.json
     """
 
@@ -141,7 +166,8 @@ def init(source: str, out: Path | None, as_json: bool) -> None:
         return
     from discreet.policy import write_draft
 
-    step = f"Read it, correct the roles, then: discreet policy check {out} --data {source}"
+    confirm = shlex.join(["discreet", "policy", "confirm", str(out), "--all"])
+    step = f"Read it and correct the roles; then confirm them: {confirm}"
     hand_over(write_draft(profiled.drafts()), out, next_step=step)
 
 
@@ -152,13 +178,13 @@ def init(source: str, out: Path | None, as_json: bool) -> None:
 def check(file: str, source: str | None) -> CommandResult:
     """Check a policy file, its hierarchies, and with --data that the data fit it."""
     checked = discreet.Policy.load(file)
-    heights = {name: (role, checked.rule(name).height) for name, role in checked.roles.items()}
-    words, fits, notes = [f"{file} is a valid policy."], None, []
+    heights = {name: checked.rule(name).height for name in checked.roles}
+    words, fits, notes = [f"{file} is a valid policy."], None, unconfirmed_notes(checked)
     if source:
         data = discreet.read(source, policy=checked)
         data.require(list(checked.roles))
         for name, hierarchy in data.hierarchies([*checked.quasi, *checked.sensitive]).items():
-            heights[name] = (heights[name][0], hierarchy.height)
+            heights[name] = hierarchy.height
         data.refuse_several_rows_a_person()
         fits = {"records": data.records, "undeclared": list(data.undeclared)}
         words.append(f"{data.name} fits it: {data.records:,} people.")
@@ -167,14 +193,58 @@ def check(file: str, source: str | None) -> CommandResult:
                 f"Note: the policy gives no role to {', '.join(data.undeclared)}. Nothing is published before it does; "
                 'role = "drop" leaves a column out.'
             )
-    rows = [(name, role, str(height)) for name, (role, height) in heights.items()]
+    rows = [(name, checked.spelled_role(name), str(height)) for name, height in heights.items()]
     words.insert(1, table(["column", "role", "levels"], rows, numeric=(2,)))
     if not checked.quasi:
         notes.append('Note: no column has the role "quasi", so no risk can be measured.')
-    columns = {name: {"role": role, "levels": height} for name, (role, height) in heights.items()}
-    return CommandResult(
-        lambda: {"valid": True, "digest": checked.digest, "columns": columns, "data": fits}, words, notes=notes
-    )
+    bare = [name for name, role in checked.roles.items() if role == "quasi" and name not in checked.rules]
+    if bare:
+        notes.append(
+            f"Note: discreet anonymise refuses quasi-identifiers without a hierarchy: {', '.join(bare)}. Give each one, "
+            'for example { any = "*" }.'
+        )
+    quasi = {*checked.quasi}
+    found = {
+        "columns": {name: {"role": role, "levels": heights[name]} for name, role in checked.roles.items()},
+        "unconfirmed": list(checked.unconfirmed),
+        "counted_as": {name: "quasi" if name in quasi else checked.roles[name] for name in checked.unconfirmed},
+        "without_hierarchy": bare,
+        "data": fits,
+    }
+    return CommandResult(lambda: {"valid": True, "digest": checked.digest, **found}, words, notes=notes)
+
+
+@policy.command(name="confirm")
+@click.argument("file", metavar="POLICY")
+@click.argument("columns", metavar="[COLUMN]...", nargs=-1)
+@option("--all", "every", is_flag=True, help="Confirm the roles of all columns.")
+@output("Print the result as JSON.")
+def confirm(file: str, columns: tuple[str, ...], every: bool) -> CommandResult:
+    """Confirm guessed roles: remove the question marks of COLUMNs from POLICY, and change nothing else in it.
+
+    \b
+    Examples:
+      discreet policy confirm policy.toml age sex
+      discreet policy confirm policy.toml --all
+    """
+    from discreet.policy.draft import confirmed
+
+    before = discreet.Policy.load(file)
+    if every == bool(columns):
+        raise UsageError(
+            f"Say which roles to confirm. Not confirmed: {', '.join(before.unconfirmed) or 'none'}.",
+            remedy=f"Name columns, or confirm all: {shlex.join(['discreet', 'policy', 'confirm', file, '--all'])}",
+        )
+    names = [name for name in before.unconfirmed if every or name in columns]
+    after = before.confirm(*columns) if columns else before.confirm(*names) if names else before
+    if names:
+        path = Path(file).resolve()  # a link stays a link
+        replace_text(path, confirmed(path.read_bytes().decode("utf-8"), names))
+    words = [f"{name}: confirmed as {after.roles[name]}." for name in names]
+    words += [f"{name}: was confirmed already as {after.roles[name]}." for name in columns if name not in names]
+    words += [] if words else ["Nothing to do: every role is confirmed."]
+    data = {"confirmed": {name: after.roles[name] for name in names}, "unconfirmed": list(after.unconfirmed)}
+    return CommandResult(lambda: {**data, "digest": after.digest}, words, notes=unconfirmed_notes(after))
 
 
 @policy.command(name="schema")

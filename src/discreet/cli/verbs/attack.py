@@ -24,6 +24,7 @@ from discreet.cli.options import (
     options,
     policy_option,
     repeated_notes,
+    unconfirmed_notes,
 )
 from discreet.cli.output import (
     CommandResult,
@@ -214,7 +215,7 @@ def attack_table(
         assessment = discreet.assess(data, threshold=threshold, attack=attack, loss=cost, **tables)
     attacked = cast("Attacked", assessment.attack)
     exceeded = attacked.exceeds(assessment.threshold, assessment.allowed_at_risk)
-    notes = repeated_notes(data)
+    notes = [*unconfirmed_notes(policy), *repeated_notes(data)]
     if classes is not None:
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")

@@ -136,6 +136,11 @@ def command(
     governed = Policy.load(policy)
     with Ledger.open(store) as ledger:
         governor = Governor(governed, own=own or upstream, ledger=ledger, mode=mode)
+        if governed.unconfirmed:
+            say(
+                f"Note: roles that are not confirmed hold as the policy has them: {governed.spelled(governed.unconfirmed)}. "
+                "The gateway does not enforce a policy before they are confirmed: discreet policy confirm POLICY --all"
+            )
         run(_serve(replace(settings, judge=governor), governor.mode, governor))
 
 

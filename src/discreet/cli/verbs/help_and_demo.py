@@ -142,7 +142,9 @@ def demo(people: int, seed: int, out: Path) -> None:
         f"Open {out / 'project.html'} in a browser for the whole report ({out / 'story.svg'} is a summary picture),"
     )
     click.echo("then try your own data:")
-    click.echo("  discreet policy init YOUR.csv --out policy.toml")
+    click.echo(
+        "  discreet policy init YOUR.csv --out policy.toml    (then read it, and discreet policy confirm policy.toml --all)"
+    )
     click.echo("or explore the web application (extra `web`): discreet serve --demo")
 
 

@@ -99,7 +99,8 @@ def score(
         scored = misuse_score(
             given,
             source=people,
-            quasi=policy.quasi,
+            # A sensitive column that is not confirmed counts as known, unless it has weights.
+            quasi=[name for name in policy.quasi if name not in sensitivity.weights],
             sensitivity=sensitivity,
             x=policy.misuse.x if x is None else x,
             entity=entity,

@@ -109,7 +109,7 @@ def elicit(
     else:
         policy = Policy.load(policy_file)
         data = read(source, policy=policy)
-        chosen = list(columns) or list(policy.sensitive)
+        chosen = list(columns) or [name for name, role in policy.roles.items() if role == "sensitive"]
         data.require(chosen)
         with working(f"Counting values in {data.name}"):
             numbers = {}

@@ -195,6 +195,7 @@ def fingerprints(
     data = read(source, policy=Policy.load(policy_file))
     if out is not None:
         data.refuse_undeclared()
+        data.refuse_unconfirmed()
     names = [f"{number:0{len(str(recipients))}}" for number in range(1, recipients + 1)]
     with working(f"Comparing the combinations of levels of {data.name}"):
         planned = plan_fingerprints(data, names, **settings)

@@ -60,6 +60,8 @@ class Governor:
         refuse_silence(policy)
         self.policy, self.section = policy, policy.gateway or GatewayPolicy()
         self.mode = mode or self.section.mode
+        if self.enforces:
+            policy.refuse_unconfirmed()
         self.limits = ExposureLimits.of(policy)
         self.clock = clock
         self.asked: dict[str, list[Run]] = {}

@@ -180,6 +180,7 @@ class Copying:
 def recoded(table: Table, manifest: Manifest) -> Recoding:
     """How the table is published in this version; refused if it is another table."""
     table.refuse_undeclared()
+    table.refuse_unconfirmed()
     table.refuse_several_rows_a_person()
     if set(table.published) - set(manifest.levels) != set(manifest.decoys.columns):
         raise Refused(

@@ -175,6 +175,7 @@ def published_policy(policy: Policy, columns: Sequence[str]) -> Policy:
     return replace(
         policy,
         roles=MappingProxyType(roles),
+        unconfirmed=tuple(name for name in policy.unconfirmed if name in roles),
         rules=MappingProxyType(rules),
         delimiter=None,
         encoding=None,

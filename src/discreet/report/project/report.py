@@ -148,6 +148,9 @@ def the_data(measured: Measured) -> Content:
         columns = measured.policy.named(role)  # type: ignore[arg-type]
         if columns or role != "drop":
             roles.append((name, join(every(columns)), meaning))
+    if measured.policy.unconfirmed:
+        meaning = "guesses that no person has confirmed; what would be published counts as a quasi-identifier"
+        roles.append(("not confirmed", join(every(measured.policy.unconfirmed)), meaning))
     seen = Profile(measured.source, measured.assessment.records, (), found, ())
     figures = []
     if seen.telling:

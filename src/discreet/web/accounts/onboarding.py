@@ -13,7 +13,7 @@ from sqlalchemy import Connection, select, update
 from discreet.store.tables.ledger import ENTRY
 from discreet.store.tables.web import ACCOUNT, DATASET
 from discreet.web.accounts.accounts import Account
-from discreet.web.datasets.policies import rules
+from discreet.web.datasets.policies import guesses, rules
 from discreet.web.jobs.store import ACTIVE, newest
 
 LOOKED_AT = 50
@@ -83,7 +83,7 @@ def guide_of(connection: Connection, account: Account) -> Guide:
     added = "A CSV or Parquet file with one row per person. Only custodians see it, and nothing is disclosed."
     roles = (
         f"Roles are suggested for {name}: what an adversary may know, and what they would like to learn. "
-        "Correct them, then choose “Save the roles and measure the risk”."
+        "Correct them, then choose “Confirm all roles and measure the risk”."
     )
     measured = "How many people can be re-identified, and by whom."
     risk = here if progress.dataset is None else f"{here}/risk"
@@ -112,17 +112,24 @@ def _progress(connection: Connection, reader: str) -> GuideProgress:
         last, subjects = assessed[0], [f"dataset:{job.dataset}/job:{job.id}" for job in assessed]
         shown = (ENTRY.c.subject.in_(subjects), ENTRY.c.event == "web.shown", ENTRY.c.actor == reader)
         read = connection.execute(select(ENTRY.c.sequence).where(*shown).limit(1)).first() is not None
-        return GuideProgress(last.dataset, last.dataset_name, confirmed=True, report=last.id, read=read)
+        sure = _confirmed(connection, last.dataset)
+        return GuideProgress(last.dataset, last.dataset_name, confirmed=sure, report=last.id, read=read)
     for asked in newest(connection, kinds=("assess",), states=(*ACTIVE, "failed"), most=1):
-        return GuideProgress(asked.dataset, asked.dataset_name, confirmed=True, measuring=asked.active)
+        sure = _confirmed(connection, asked.dataset)
+        return GuideProgress(asked.dataset, asked.dataset_name, confirmed=sure, measuring=asked.active)
     named = select(DATASET.c.id, DATASET.c.name, DATASET.c.policy).order_by(DATASET.c.made.desc())
     added = connection.execute(named.limit(1)).first()
     if added is None:
         return GuideProgress()
     saved = select(ENTRY.c.sequence).where(ENTRY.c.subject == f"dataset:{added.id}", ENTRY.c.event == "web.policy")
-    measurable = any(role == "quasi" for role, _ in rules(added.policy).values())
+    measurable = any(role == "quasi" for role, _ in rules(added.policy).values()) and not guesses(added.policy)
     confirmed = measurable and connection.execute(saved.limit(1)).first() is not None
     return GuideProgress(added.id, added.name, confirmed=confirmed)
+
+
+def _confirmed(connection: Connection, dataset: int) -> bool:
+    """Whether no role of a data set is a guess."""
+    return not guesses(connection.execute(select(DATASET.c.policy).where(DATASET.c.id == dataset)).scalar())
 
 
 def hide_guide(connection: Connection, account: int, now: str | None) -> None:

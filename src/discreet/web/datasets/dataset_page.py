@@ -53,6 +53,8 @@ class ColumnRow:
     place: int
     name: str
     role: str
+    guessed: bool
+    """Has no person confirmed the role?"""
     rule: str
     """The hierarchy as the form sends it."""
     choices: list[policies.HierarchyChoice]
@@ -81,7 +83,8 @@ def frame(context: Context, connection: Connection, tab: str) -> dict[str, Any]:
     running = [progress_of(job, now) for job in reversed(active)]
     failed = last[0] if last and last[0].state == "failed" else None
     shown = {"tab": tab, "tabs": TABS, "live": context.route.live, "kinds": KINDS}
-    return {"dataset": dataset, "running": running, "failed": failed, **shown}
+    guesses = policies.guesses(dataset.policy)
+    return {"dataset": dataset, "running": running, "failed": failed, "guesses": guesses, **shown}
 
 
 def finished(connection: Connection, number: int, kind: str, *, most: int = 1) -> list[Finished]:
@@ -133,7 +136,7 @@ def _columns(dataset: Dataset, profile: dict[str, Any] | None, hierarchies: dict
     rules = policies.rules(dataset.policy)
     rows = []
     for place, name in enumerate(dataset.columns):
-        role, rule = rules.get(name) or ("other", None)
+        role, rule = rules.get(name) or ("other?", None)
         about, shape = profiled.get(name), None
         if profile and about and about["distribution"]:
             shares = [share["records"] / profile["records"] for share in about["distribution"]]
@@ -144,7 +147,8 @@ def _columns(dataset: Dataset, profile: dict[str, Any] | None, hierarchies: dict
             ColumnRow(
                 place,
                 name,
-                role,
+                role.removesuffix("?"),
+                role.endswith("?"),
                 policies.key_of(rule),
                 policies.choices(looks, suggested, rule, hierarchies),
                 looks,
@@ -218,10 +222,14 @@ def policy_page(context: Here) -> Response:
     text = typed_policy(context) if "policy" in context.form.fields else dataset.policy or ""
     with context.site.store.reading() as connection:
         around = frame(context, connection, "policy")
+        profiled = finished(connection, dataset.id, "profile")
         hierarchies = datasets.hierarchies(connection, dataset.id)
+    columns = profiled[0].result.numbers["columns"] if profiled else ()
     return context.page(
         "dataset_policy.html",
         text=text,
+        roles=ROLES,
+        reasons={column["name"]: column["reason"] for column in columns},
         hierarchies={name: content.count("\n") for name, content in hierarchies.items()},
         **around,
     )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection
 from starlette.datastructures import UploadFile
 
+from discreet.policy.draft import confirmed
 from discreet.sources import read
 from discreet.web.datasets import files, inspection, policies
 from discreet.web.datasets import store as datasets
@@ -144,6 +146,17 @@ def change_policy(context: Context, dataset: Dataset, text: str, *, version: int
         "web.policy", dataset.subject, along=along, act="changed", digest=policy.digest, **facts
     )
     return changed
+
+
+def confirm_roles(context: Context, dataset: Dataset, columns: Sequence[str] | None, *, version: int) -> Dataset:
+    """Confirm the guessed roles of some columns, or of all; nothing else in the policy changes."""
+    guesses = policies.guesses(dataset.policy)
+    names = list(guesses) if columns is None else list(columns)
+    if unknown := [name for name in names if name not in guesses]:
+        raise Problem(
+            422, f"The role of '{unknown[0]}' is no guess.", remedy=f"Not confirmed: {', '.join(guesses) or 'none'}."
+        )
+    return change_policy(context, dataset, confirmed(dataset.policy or "", names), version=version)
 
 
 def set_population(context: Context, dataset: Dataset, *, population: int | None, size: int | None) -> Dataset:

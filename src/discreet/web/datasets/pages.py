@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from discreet.errors import PolicyError
-from discreet.policy.draft import Change, edited
+from discreet.policy.draft import Change, confirmed, edited
 from discreet.web.datasets import dataset_page, ingest, policies
 from discreet.web.datasets import store as datasets
 from discreet.web.datasets.dataset_page import DATASET, finished
@@ -91,21 +91,35 @@ def save_roles(context: Here) -> Response:
     """Change roles and hierarchies; the risk is measured again."""
     dataset: Dataset = context.loaded
     form, rules = context.form, policies.rules(dataset.policy)
+    sure = form.text("confirm", most=20)  # the place of a column whose role is confirmed as chosen, or "all"
     changes = {}
     for place, name in enumerate(dataset.columns):
         if f"role-{place}" not in form.fields:
             continue
-        role: Any = form.choice(f"role-{place}", list(dataset_page.ROLES))
+        role: Any = form.choice(f"role-{place}", [f"{role}{mark}" for mark in ("", "?") for role in dataset_page.ROLES])
+        role = role.removesuffix("?") if sure == str(place) else role
         rule = policies.rule_of(form.text(f"rule-{place}", most=500))
         if rules.get(name) != (role, rule):
             changes[name] = Change(role, rule)
     text = edited(dataset.policy or "", changes)
+    text = confirmed(text, policies.guesses(text)) if sure == "all" else text
     changed = ingest.change_policy(context, dataset, text, version=_version(context))
     page = f"/datasets/{dataset.id}"
-    if not any(role == "quasi" for role, _ in policies.rules(text).values()):
+    if sure and sure != "all":
+        return go(page, said="confirmed")
+    if not policies.checked(context.site.store, changed, text).quasi:
         return go(page, said="roles-only")
     ask(context, changed, "assess", wanted_of("assess", {}))
     return go(page, said="roles")
+
+
+@or_again(dataset_page.policy_page, _in_words)
+def confirm_by_form(context: Here) -> Response:
+    """Confirm the role of a column, or of all."""
+    form = context.form
+    columns = None if form.text("all") else [form.verbatim("column", most=1_000)]
+    ingest.confirm_roles(context, context.loaded, columns, version=_version(context))
+    return go(f"/datasets/{context.loaded.id}/policy", said="confirmed")
 
 
 @or_again(dataset_page.policy_page, _in_words)
@@ -259,6 +273,16 @@ class PolicyModel(Strict):
 
     policy: str | None
     version: int
+    unconfirmed: list[str]
+    """Columns whose role is a guess; nothing is written or released while there are any."""
+
+
+class Confirmation(Strict):
+    """Guessed roles to be confirmed in the policy of this version: of some columns, or of all."""
+
+    columns: list[str] = Field(default_factory=list, max_length=5_000)
+    all: bool = False
+    version: Number
 
 
 class NewPolicy(Strict):
@@ -315,13 +339,20 @@ def dataset(context: Here, number: str) -> DatasetModel:
 
 def policy(context: Here, number: str) -> PolicyModel:
     """Its policy; null before its columns were looked at."""
-    return PolicyModel(policy=context.loaded.policy, version=context.loaded.version)
+    return _policy_model(context.loaded)
 
 
 def change_policy(context: Here, number: str, wanted: NewPolicy) -> PolicyModel:
     """Put a policy in force."""
-    changed = ingest.change_policy(context, context.loaded, wanted.policy, version=wanted.version)
-    return PolicyModel(policy=changed.policy, version=changed.version)
+    return _policy_model(ingest.change_policy(context, context.loaded, wanted.policy, version=wanted.version))
+
+
+def confirm(context: Here, number: str, wanted: Confirmation) -> PolicyModel:
+    """Confirm guessed roles; name the columns, or say that all are meant."""
+    if wanted.all == bool(wanted.columns):
+        raise Problem(422, "Say which roles to confirm.", remedy='Name "columns", or say "all": true.')
+    columns = None if wanted.all else wanted.columns
+    return _policy_model(ingest.confirm_roles(context, context.loaded, columns, version=wanted.version))
 
 
 def population(context: Here, number: str, wanted: NewPopulation) -> DatasetModel:
@@ -357,6 +388,11 @@ def attack(context: Here, number: str, wanted: AttackWanted) -> JobModel:
     return job_model(context, ask(context, context.loaded, "attack", wanted))
 
 
+def _policy_model(dataset: Dataset) -> PolicyModel:
+    unconfirmed = list(policies.guesses(dataset.policy))
+    return PolicyModel(policy=dataset.policy, version=dataset.version, unconfirmed=unconfirmed)
+
+
 def _model(dataset: Dataset) -> DatasetModel:
     return DatasetModel.of(
         dataset,
@@ -384,6 +420,7 @@ DATASET_ROUTES: tuple[Route, ...] = (
     Page(f"{_PAGE}/remove", _CHANGE, remove_page, loads=DATASET),
     Submit(f"{_PAGE}/roles", _CHANGE, save_roles, loads=DATASET),
     Submit(f"{_PAGE}/policy", _CHANGE, save_policy, loads=DATASET),
+    Submit(f"{_PAGE}/confirm", _CHANGE, confirm_by_form, loads=DATASET),
     Submit(f"{_PAGE}/hierarchies", _CHANGE, save_hierarchy, body="upload", loads=DATASET),
     Submit(f"{_PAGE}/population", _CHANGE, save_population, loads=DATASET),
     Submit(f"{_PAGE}/profile", _CHANGE, start_profile, loads=DATASET),
@@ -398,6 +435,7 @@ DATASET_ROUTES: tuple[Route, ...] = (
     ApiGet(_API, _READ, dataset, returns=DatasetModel, loads=DATASET),
     ApiGet(f"{_API}/policy", _READ, policy, returns=PolicyModel, loads=DATASET),
     ApiPost(f"{_API}/policy", _CHANGE, change_policy, returns=PolicyModel, loads=DATASET),
+    ApiPost(f"{_API}/policy/confirm", _CHANGE, confirm, returns=PolicyModel, loads=DATASET),
     ApiPost(f"{_API}/population", _CHANGE, population, returns=DatasetModel, loads=DATASET),
     ApiPost(f"{_API}/profile", _CHANGE, profile, returns=JobModel, status=201, loads=DATASET),
     ApiPost(f"{_API}/assess", _CHANGE, assess, returns=JobModel, status=201, loads=DATASET),

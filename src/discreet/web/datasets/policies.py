@@ -142,9 +142,25 @@ def words_of(rule: Any) -> str:
 
 
 def rules(text: str | None) -> dict[str, tuple[str, Any]]:
-    """Role and hierarchy of each column, as the text has them."""
+    """Role and hierarchy of each column, as the text has them: a role that is a guess has a question mark."""
     content = tomllib.loads(text) if text else {}
     return {name: (section["role"], section.get("hierarchy")) for name, section in content.get("columns", {}).items()}
+
+
+def guesses(text: str | None) -> dict[str, str]:
+    """Columns whose role no person has confirmed, with that role."""
+    return {name: role.removesuffix("?") for name, (role, _) in rules(text).items() if role.endswith("?")}
+
+
+def require_confirmed(policy: Policy) -> None:
+    """Stop where something would be written or released by guessed roles."""
+    if policy.unconfirmed:
+        raise Problem(
+            409,
+            f"Not confirmed: {policy.spelled(policy.unconfirmed)}. Nothing is written or released by guessed roles.",
+            remedy="Confirm the roles on the tab Policy of the data set, or correct them on its tab Profile.",
+            title="The roles are not confirmed",
+        )
 
 
 def file_name(given: str) -> str:

@@ -248,6 +248,7 @@ REMARKS = {
     "brought": "The data set is added. Its columns are being profiled.",
     "roles": "The roles are saved, and the risk is being measured again.",
     "roles-only": "The roles are saved. Give at least one column the role quasi, so that the risk can be measured.",
+    "confirmed": "Confirmed, and recorded in the ledger.",
     "policy": "The policy is saved.",
     "hierarchy": "The hierarchy is saved.",
     "population": "The population is saved. Measure the risk again to see what it changes.",

@@ -48,7 +48,9 @@ def ask(context: Context, dataset: Dataset, kind: str, wanted: Strict) -> int:
         Attack.from_dict(asked["attack"])
     if kind != "profile":
         lacking = "No column is a quasi-identifier, so there is nothing to measure."
-        asked["policy"], _ = policies.with_quasi(context.site.store, dataset, otherwise=lacking)
+        asked["policy"], policy = policies.with_quasi(context.site.store, dataset, otherwise=lacking)
+        if kind == "anonymise":
+            policies.require_confirmed(policy)
         if dataset.population is not None:
             asked["population"] = {"dataset": dataset.population}
         elif dataset.population_size is not None:

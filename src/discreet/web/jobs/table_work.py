@@ -88,7 +88,7 @@ def assess_table(task: TableTask) -> JobOutcome:
     frame["profile"] = profiled
     numbers = assessment.to_dict()
     numbers["findings"] = [asdict(finding) for finding in findings(assessment, source=name)]
-    numbers["undeclared"] = list(table.undeclared)
+    numbers |= {"undeclared": list(table.undeclared), "unconfirmed": list(task.policy.unconfirmed)}
     return JobOutcome(
         event="risk.assessed",
         numbers=numbers,
@@ -141,6 +141,7 @@ def anonymise_table(task: TableTask) -> JobOutcome:
     """The least lossy table within the limits, its risk, and alternatives."""
     table = task.table(task.counting(2 + len(task.policy.sensitive), upto=0.2, words=COUNTING))
     table.refuse_undeclared()
+    table.refuse_unconfirmed()
     population = task.population_table(lambda: task.tell("Counting the population", 0.2))
     given = {name: task.asked[name] for name in CHOICES if task.asked.get(name) is not None}
 

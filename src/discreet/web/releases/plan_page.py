@@ -16,6 +16,7 @@ from discreet.releases.power import ALPHA
 from discreet.releases.preconditions import AGREEMENT
 from discreet.report.toolkit.words import plural
 from discreet.web.accounts.second_approver import History
+from discreet.web.datasets import policies
 from discreet.web.datasets import store as datasets
 from discreet.web.framework.context import Context, Here, by_number, go, or_again
 from discreet.web.framework.forms import Form, Strict
@@ -45,8 +46,10 @@ def _form(context: Context, start: dict[str, str], plan: StoredPlan | None = Non
     with context.site.store.reading() as connection:
         every = datasets.everything(connection)
     offered = [("", "choose one"), *((str(dataset.id), dataset.name) for dataset in every)]
+    waiting = {str(dataset.id) for dataset in every if policies.guesses(dataset.policy)}
+    data = [(number, f"{name} (roles not confirmed)" if number in waiting else name) for number, name in offered]
     typed = start if context.problem is None else typed_in(context.form)
-    shown: dict[str, Any] = {"plan": plan, "typed": typed, "datasets": offered, "formats": FORMATS}
+    shown: dict[str, Any] = {"plan": plan, "typed": typed, "data": data, "datasets": offered, "formats": FORMATS}
     return context.page("release_new.html", **shown)
 
 
