@@ -64,3 +64,12 @@ def reason(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror.lower()
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(error).__name__).lower()
+
+
+def people_in_rows(people: int, rows: int | None) -> str:
+    """So many people, and how many rows they have where that is another number of things.
+
+    >>> people_in_rows(545, 4360), people_in_rows(545, None)
+    ('545 people in 4,360 rows', '545 people')
+    """
+    return f"{people:,} people" if rows is None else f"{people:,} people in {rows:,} rows"

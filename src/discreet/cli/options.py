@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Callable
 from contextlib import suppress
@@ -149,10 +150,20 @@ def unconfirmed_notes(policy: Policy) -> list[str]:
     return [f"{note} Nothing is written or released before each is confirmed: {remedy}"]
 
 
+def tied_rows_notes(table: Table) -> list[str]:
+    """What to say where a published column ties the rows of a person together."""
+    published = table.published
+    names = [name for name in table.person if published.get(name) in ("sensitive", "other")]
+    if not names or table.records == table.rows:
+        return []
+    tied = "says whose row it is and is published as it is. A recipient can tie the rows of a person together"
+    return [f'Note: {", ".join(names)} {tied}, which no figure here considers; role = "drop" leaves it out.']
+
+
 def repeated_notes(table: Table) -> list[str]:
     """What to say where rows are counted as people although identifiers repeat."""
     return [
         f"Note: {numbering.repeated:,} values of the identifier {name} occur on more than one row; figures about people "
-        "count rows."
+        f"count rows. Say in the policy whose row it is: [data] person = {json.dumps(name, ensure_ascii=False)}."
         for name, numbering in table.repeated_numbers.items()
     ]

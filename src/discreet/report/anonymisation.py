@@ -17,7 +17,7 @@ from discreet.report.toolkit.html import Child, element, join
 from discreet.report.toolkit.page import Cell, Pill, Row, Table, bullets
 from discreet.report.toolkit.words import every, people
 from discreet.risk import Assessment
-from discreet.wording import percent
+from discreet.wording import people_in_rows, percent
 
 ELSEWHERE = {"certificate": "method"}
 """Where a finding without a picture leads."""
@@ -92,7 +92,7 @@ def anonymised_page(
         parts,
         kicker="Anonymised table",
         title=title,
-        about=[source, f"{case.published:,} of {people(case.records)} published"],
+        about=[source, f"{case.published:,} of {people_in_rows(case.records, case.result.rows)} published"],
         pills=pills,
         created=created,
         version=version,
@@ -124,10 +124,12 @@ def anonymised_parts(
 def done(case: Case) -> list[Child | Table]:
     """Requirements, people left out, published columns, and measures before and after."""
     number = f"{people(case.suppressed)} {'are' if case.suppressed > 1 else 'is'} left out"
+    if case.result.rows is not None:
+        number = f"{case.left_out(case.result.suppressed_rows)} of {people(case.suppressed)} are left out"
     left_out = f"{number[:1].upper()}{number[1:]}."
     if case.suppressible:
-        share = percent(case.suppressible / case.records)
-        left_out = f"At most {people(case.suppressible)} ({share}) may be left out; {number}."
+        share = percent(case.suppressible / case.rows)
+        left_out = f"At most {case.left_out(case.suppressible)} ({share}) may be left out; {number}."
     published = tuple((name, about["role"], about["treatment"]) for name, about in case.result.columns.items())
     now = {} if case.after is None else {name: value for name, value, _ in measures(case.after)}
     compared = tuple(
@@ -148,8 +150,8 @@ def chosen(case: Case) -> list[Row]:
     loss = case.result.loss_name
     rows: list[Row] = [("Columns", join(every(case.before.columns)))]
     if case.suppressible is not None:
-        share = f" ({percent(case.suppressible / case.records)})" if case.suppressible else ""
-        rows.append(("May be left out", f"{people(case.suppressible)}{share}"))
+        share = f" ({percent(case.suppressible / case.rows)})" if case.suppressible else ""
+        rows.append(("May be left out", f"{case.left_out(case.suppressible)}{share}"))
     rows += [("Column", said) for said in case.result.settings_words()]
     rows.append(("Loss", join(element("code", loss), f": {LOSSES[loss].meaning}" if loss in LOSSES else "")))
     search: Cell = "class by class"

@@ -126,7 +126,7 @@ def risks(case: Case, after: Assessment) -> Figure:
 
 def kept(case: Case) -> Figure:
     """Per column, the share of its information that is kept, with its level."""
-    published = 1 - case.suppressed / case.records
+    published = 1 - case.result.suppressed_rows / case.rows
     bars, rows = [], []
     for column in case.columns:
         share = brief_percent(column.share)
@@ -147,7 +147,8 @@ def kept(case: Case) -> Figure:
         else "The chips are the steps that its hierarchy offers, filled as far as they were taken: level 0 is the value itself.",
     ]
     if case.suppressed:
-        reading.append(f"Ticks mark the {percent(published)} of people who are published: no column can retain more.")
+        what = "people who are" if case.result.rows is None else "rows that are"
+        reading.append(f"Ticks mark the {percent(published)} of {what} published: no column can retain more.")
     head = ("Column", "Level", "Kept", "Values before", "Values published")
     return Figure(
         key="kept",

@@ -138,7 +138,16 @@ class Case:
 
     @property
     def published(self) -> int:
-        return self.records - self.suppressed
+        return self.result.published.records
+
+    @property
+    def rows(self) -> int:
+        """What is lost, or left out, is a share of so many: rows, which are people unless a person has several."""
+        return self.result.rows or self.records
+
+    def left_out(self, number: int) -> str:
+        """So many people, or rows where a person has several."""
+        return people(number) if self.result.rows is None else plural(number, "row")
 
     @property
     def by_class(self) -> bool:
@@ -163,7 +172,11 @@ class Case:
 
     @cached_property
     def columns(self) -> tuple[Kept, ...]:
-        recoding, utility, rest = self.result.recoding, self.result.utility(), 1 - self.suppressed / self.records
+        recoding, utility, rest = (
+            self.result.recoding,
+            self.result.utility(),
+            1 - self.result.suppressed_rows / self.rows,
+        )
         columns = []
         for column, codes, published in zip(
             recoding.classes.columns, recoding.classes.codes, recoding.codes, strict=True
@@ -257,10 +270,13 @@ def remaining(case: Case, source: str) -> Finding:
 
 def cost(case: Case) -> Finding:
     """What was lost, of which columns, and how many people."""
-    lost = loss_in_words(case.result.loss_name, case.result.loss, case.records)
+    lost = loss_in_words(case.result.loss_name, case.result.loss, case.rows)
     left_out = "nobody is left out"
     if case.suppressed:
         left_out = f"{lowered(part(case.suppressed, case.records))} {agree(case.suppressed, 'is', 'are')} left out"
+        if case.result.rows is not None:
+            lose = f"{agree(case.suppressed, 'loses', 'lose')} {plural(case.result.suppressed_rows, 'row')}"
+            left_out = f"{lowered(part(case.suppressed, case.records))} {lose} of {case.rows:,}"
     if case.after is None:
         step = "Change what was asked for first: a table without people helps nobody."
         return Finding(f"{lost}: {left_out}.", step)

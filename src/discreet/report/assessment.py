@@ -13,7 +13,7 @@ from discreet.report.toolkit.html import Child, join
 from discreet.report.toolkit.page import Cell, Figure, Row, Table, card, cards, folded_table
 from discreet.report.toolkit.words import amount, crowd, decimal, every, one_in, people, plural, points
 from discreet.risk import Assessment, Band, PopulationUniqueness, Profile
-from discreet.wording import brief_percent, percent
+from discreet.wording import brief_percent, people_in_rows, percent
 
 STANDING: dict[Fill, str] = {"risk": "at risk", "partly": "partly at risk", "plain": "within the threshold"}
 ESTIMATORS = {"zayatz": "Zayatz", "pitman": "Pitman", "snb": "Slide negative binomial"}
@@ -288,7 +288,12 @@ def assessment_page(
         assessment_parts(assessment, source=source, command=command, policy=policy, profile=profile),
         kicker="Risk assessment",
         title=title,
-        about=[source, people(assessment.records)],
+        about=[
+            source,
+            people(assessment.records)
+            if assessment.rows is None
+            else people_in_rows(assessment.records, assessment.rows),
+        ],
         pills=[page.verdict(exceeded=assessment.exceeded)],
         created=created,
         version=version,
@@ -366,6 +371,8 @@ def columns(profile: Profile, policy: Policy | None = None) -> list[Child | Tabl
 def measures(assessment: Assessment) -> Iterator[tuple[str, str, str]]:
     """Name, value and meaning of each measure."""
     yield "People", f"{assessment.records:,}", "everybody in the data"
+    if assessment.rows is not None:
+        yield "Rows", f"{assessment.rows:,}", "a person may have several; the riskiest one decides"
     yield "Classes", f"{assessment.classes:,}", "sets of people who look alike on the assessed columns"
     yield "Unique people", f"{assessment.uniques:,}", "classes of one"
     yield "k", f"{assessment.k:,}", "people in the smallest class"

@@ -14,7 +14,16 @@ from discreet import report
 from discreet.anonymity import LOSSES, SEARCHES, Progress, anonymise, frontier, sweep
 from discreet.anonymity.anonymise import RECODINGS
 from discreet.anonymity.limits import EXAMPLES
-from discreet.cli.options import HIERARCHIES, PATH, listed, option, policy_option, refuse_inputs, unconfirmed_notes
+from discreet.cli.options import (
+    HIERARCHIES,
+    PATH,
+    listed,
+    option,
+    policy_option,
+    refuse_inputs,
+    tied_rows_notes,
+    unconfirmed_notes,
+)
 from discreet.cli.output import CommandResult, heading, output, paragraph, table
 from discreet.cli.verbs.attack import adversary
 from discreet.errors import UsageError
@@ -31,7 +40,13 @@ DRAWN = 20_000
 @click.argument("source", metavar="DATA")
 @policy_option(HIERARCHIES)
 @option("--k", type=click.IntRange(1), metavar="K", help="Smallest class: at least K people look alike.")
-@option("--suppression", type=float, default=0.0, metavar="S", help="Largest share of people suppressed.")
+@option(
+    "--suppression",
+    type=float,
+    default=0.0,
+    metavar="S",
+    help="Largest share of people (rows, where one has several) suppressed.",
+)
 @option("--loss", type=click.Choice(list(LOSSES)), default="loss", help="Information-loss metric to minimise.")
 @option("--max-risk", type=float, metavar="T", help="Largest risk of any person; with marketer, the average.")
 @option(
@@ -124,16 +139,21 @@ def command(
         notes.append(
             f"Note: the policy gives no role to {', '.join(data.undeclared)}; nothing can be written before it does."
         )
+    notes += tied_rows_notes(data)
     if target is not None:
         notes.append(f"Wrote {written:,} rows to {target.partition('?')[0]}, verified class by class.")
-    certificate, utility, remaining = result.certificate, result.utility(), result.records - result.suppressed
+    certificate, utility, remaining = result.certificate, result.utility(), result.published.records
     rows = [
         (column, about["role"], about["treatment"], brief_percent(utility[column]) if column in utility else "")
         for column, about in result.columns.items()
     ]
+    lost, of_rows = f"{result.suppressed:,} people suppressed", ""
+    if result.rows is not None:
+        of_rows = f" ({result.rows - result.suppressed_rows:,} of {result.rows:,} rows)"
+        lost = f"{result.suppressed_rows:,} rows of {result.suppressed:,} people suppressed"
     words = [
-        heading(f"{data.name}: {remaining:,} of {result.records:,} people in {result.classes:,} classes"),
-        f"{result.loss_name} {result.loss:.6g}; {result.suppressed:,} people suppressed; {'; '.join(result.requirements)}.",
+        heading(f"{data.name}: {remaining:,} of {result.records:,} people{of_rows} in {result.classes:,} classes"),
+        f"{result.loss_name} {result.loss:.6g}; {lost}; {'; '.join(result.requirements)}.",
         "",
         table(["column", "role", "published", "detail retained"], rows, numeric=(3,)),
     ]
@@ -146,7 +166,7 @@ def command(
     def page(**stamp: Any) -> str:
         before = assess(data)
         small = certificate is not None and certificate.nodes <= DRAWN
-        share = result.limits.suppressible / result.records
+        share = result.limits.suppressible / (result.rows or result.records)
         return report.anonymised_page(
             result,
             before=before,

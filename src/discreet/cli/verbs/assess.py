@@ -31,7 +31,7 @@ from discreet.cli.output import (
     working,
 )
 from discreet.errors import UsageError
-from discreet.wording import brief_percent
+from discreet.wording import brief_percent, people_in_rows
 
 if TYPE_CHECKING:
     from discreet import Table
@@ -91,7 +91,9 @@ def assess(source: str, policy_file: str, population: str | None, threshold: flo
             "unconfirmed": list(policy.unconfirmed),
         },
         [
-            heading(f"Risk of {data.name}: {assessment.records:,} people by {', '.join(assessment.columns)}"),
+            heading(
+                f"Risk of {data.name}: {people_in_rows(assessment.records, assessment.rows)} by {', '.join(assessment.columns)}"
+            ),
             finding_lines(lambda: report.findings(assessment, source=data.name)),
             "",
             table(["people who look alike", "classes", "people", "share"], rows, numeric=(0, 1, 2, 3)),
@@ -130,7 +132,9 @@ def profile(source: str, policy_file: str | None, largest: int | None) -> Comman
     return CommandResult(
         profiled.to_dict,
         [
-            heading(f"{profiled.source}: {profiled.records:,} people, {len(profiled.columns)} columns"),
+            heading(
+                f"{profiled.source}: {people_in_rows(profiled.records, data.rows)}, {len(profiled.columns)} columns"
+            ),
             "",
             table(headers, rows, numeric=(2, 3, 4)),
             finding_lines(lambda: report.profile_findings(profiled)),
@@ -186,8 +190,8 @@ def check(file: str, source: str | None) -> CommandResult:
         for name, hierarchy in data.hierarchies([*checked.quasi, *checked.sensitive]).items():
             heights[name] = hierarchy.height
         data.refuse_several_rows_a_person()
-        fits = {"records": data.records, "undeclared": list(data.undeclared)}
-        words.append(f"{data.name} fits it: {data.records:,} people.")
+        fits = {"records": data.records, "rows": data.rows, "undeclared": list(data.undeclared)}
+        words.append(f"{data.name} fits it: {people_in_rows(data.records, data.rows)}.")
         if data.undeclared:
             notes.append(
                 f"Note: the policy gives no role to {', '.join(data.undeclared)}. Nothing is published before it does; "

@@ -38,6 +38,7 @@ from discreet.cli.output import (
     write_text,
 )
 from discreet.errors import UsageError
+from discreet.wording import people_in_rows
 
 if TYPE_CHECKING:
     from discreet import Attack
@@ -242,6 +243,7 @@ def attack_table(
     return CommandResult(
         lambda: {
             "records": assessment.records,
+            "rows": assessment.rows,
             "classes": assessment.classes,
             "columns": list(assessment.columns),
             "threshold": assessment.threshold,
@@ -249,7 +251,7 @@ def attack_table(
             "limit": {"at_risk": assessment.allowed_at_risk, "exceeded": exceeded},
         },
         [
-            heading(f"Attack on {data.name}: {people:,} people by {names}"),
+            heading(f"Attack on {data.name}: {people_in_rows(people, assessment.rows)} by {names}"),
             finding_lines(lambda: report.attack_findings(attacked, **about)),
             "",
             table(["people", "group sizes known", "group sizes unknown"], rows, numeric=(1, 2)),

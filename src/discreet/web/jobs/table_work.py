@@ -102,10 +102,14 @@ def assess_table(task: TableTask) -> JobOutcome:
 
 def facts(assessment: Assessment) -> dict[str, str | int | bool | None]:
     """What the ledger says of an assessment: numbers of people only."""
+    average = Fraction(assessment.classes, assessment.records)
+    if assessment.rows is not None:
+        # People are in several classes: the average is over the riskiest row of each.
+        average = Fraction(assessment.average_risk).limit_denominator(10**9)
     return {
         "people": assessment.records,
         "alone": assessment.uniques,
-        "average_risk": str(Fraction(assessment.classes, assessment.records)),
+        "average_risk": str(average),
         "exceeded": assessment.exceeded,
     }
 
@@ -152,13 +156,13 @@ def anonymise_table(task: TableTask) -> JobOutcome:
 
     result = anonymise(table, population=population, watch=watch, **given)
     before = assess(table)
-    after = result.assess(threshold=before.threshold) if result.records > result.suppressed else None
+    after = result.assess(threshold=before.threshold) if result.published.records else None
     # What other levels and other k would give, where that takes little time.
     points: tuple[Point, ...] = ()
     nodes: tuple[Seen, ...] = ()
     if result.certificate is not None and result.certificate.nodes <= DRAWN:
         task.tell("Working out what more protection would cost", 0.65)
-        share = result.limits.suppressible / result.records
+        share = result.limits.suppressible / (result.rows or result.records)
         points = frontier(table, suppression=share, loss=result.loss_name)
         nodes = tuple(sweep(result.recoding.classes, result.limits, loss=result.loss_name))
     task.tell("Writing the table and reading it back", 0.85)
@@ -196,7 +200,7 @@ def anonymise_table(task: TableTask) -> JobOutcome:
 
 def _write(task: TableTask, result: Anonymised) -> Path | None:
     """The private file, on the disk before the store speaks of it."""
-    if result.records == result.suppressed:
+    if not result.published.records:
         return None
     path = task.places.folder.new("result", task.asked.get("format") or "csv")
     result.write(path)
