@@ -69,7 +69,8 @@ def reason(error: Exception) -> str:
 def people_in_rows(people: int, rows: int | None) -> str:
     """So many people, and how many rows they have where that is another number of things.
 
-    >>> people_in_rows(545, 4360), people_in_rows(545, None)
-    ('545 people in 4,360 rows', '545 people')
+    >>> people_in_rows(545, 4360), people_in_rows(545, None), people_in_rows(1, None)
+    ('545 people in 4,360 rows', '545 people', '1 person')
     """
-    return f"{people:,} people" if rows is None else f"{people:,} people in {rows:,} rows"
+    number = f"{people:,} {'person' if people == 1 else 'people'}"
+    return number if rows is None else f"{number} in {rows:,} rows"

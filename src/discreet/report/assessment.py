@@ -288,12 +288,7 @@ def assessment_page(
         assessment_parts(assessment, source=source, command=command, policy=policy, profile=profile),
         kicker="Risk assessment",
         title=title,
-        about=[
-            source,
-            people(assessment.records)
-            if assessment.rows is None
-            else people_in_rows(assessment.records, assessment.rows),
-        ],
+        about=[source, people_in_rows(assessment.records, assessment.rows)],
         pills=[page.verdict(exceeded=assessment.exceeded)],
         created=created,
         version=version,
