@@ -5,6 +5,7 @@ DiscreetError                      70  a bug, if it is ever raised as itself
 │   ├── MissingExtra                2  a capability is not installed
 │   ├── RequestError                2  a request in SQL cannot be understood
 │   ├── KeyReused                   2  an idempotency key came back with another request
+│   ├── Unsatisfiable               2  no published table satisfies the limits
 │   └── NotThere                    2  no such project or pair, or none for this account
 ├── DataError                       3  the data cannot be used as they are
 │   ├── SourceNotFound              3  no such file, table or server
@@ -65,6 +66,7 @@ __all__ = [
     "StoreTooNew",
     "StoreUnreachable",
     "TooManyColumns",
+    "Unsatisfiable",
     "UsageError",
     "WeightError",
 ]
@@ -107,6 +109,10 @@ class RequestError(UsageError):
 
 class KeyReused(UsageError):
     """An idempotency key came back with another request."""
+
+
+class Unsatisfiable(UsageError):
+    """No published table satisfies the limits."""
 
 
 class NotThere(UsageError):

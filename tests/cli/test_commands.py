@@ -238,6 +238,66 @@ def test_anonymise_writes_a_verified_table(files: tuple[Path, Path], tmp_path: P
     assert run("anonymise", files[0], "--policy", files[1], "--k", "45", "--out", target, "--overwrite").returncode == 0
 
 
+def test_anonymise_at_the_levels_of_last_year(files: tuple[Path, Path], tmp_path: Path) -> None:
+    wanted = ("anonymise", files[0], "--policy", files[1], "--k", "45", "--suppression", "0.1")
+    last = tmp_path / "last.json"
+    last.write_text(run(*wanted, "--json").stdout, encoding="utf-8")
+    levels = json.loads(last.read_text(encoding="utf-8"))["levels"]
+    again = json.loads(run(*wanted, "--levels", last, "--json", "--out", tmp_path / "a.csv").stdout)
+    assert (again["levels"], again["exceeded"], again["search"]) == (levels, False, "given")
+    assert again["optimum"]["levels"] == levels
+    (tmp_path / "own.json").write_text(json.dumps(dict.fromkeys(levels, 0)), encoding="utf-8")
+    target, page = tmp_path / "b.csv", tmp_path / "report.html"
+    done = run(*wanted, "--levels", tmp_path / "own.json", "--out", target, "--report", page)
+    assert done.returncode == 1
+    assert not target.exists()
+    words = " ".join(done.stdout.split())
+    assert "240 people miss the limits" in words
+    assert "but at most 24 may be: nothing is written" in words
+    assert "The optimum would have been" in words
+    assert "Levels were given, not searched" in page.read_text(encoding="utf-8")
+    for content in ("no JSON", "[1]", '{"zip": 99}', '{"street": 1}'):
+        (tmp_path / "bad.json").write_text(content, encoding="utf-8")
+        assert run(*wanted, "--levels", tmp_path / "bad.json", "--dry-run").returncode == 2
+
+
+def test_anonymise_says_what_analyses_find(files: tuple[Path, Path], tmp_path: Path) -> None:
+    wanted = ("anonymise", files[0], "--policy", files[1], "--k", "45", "--suppression", "0.1")
+    page = tmp_path / "report.html"
+    done = run(*wanted, "--target", "illness", "--dry-run", "--report", page)
+    assert "naive Bayes predicts illness correctly" in " ".join(done.stdout.split())
+    report = page.read_text(encoding="utf-8")
+    for words in ("What analyses find before and after", "Cramér", "naive Bayes predicts illness"):
+        assert words in report
+    found = json.loads(run(*wanted, "--target", "illness", "--json").stdout)
+    assert set(found["measures"]["columns"]) == {"sex", "zip", "illness"}
+    assert found["measures"]["classifier"]["target"] == "illness"
+    assert found["measures"]["columns"]["illness"]["distance"] == 0
+    assert set(found["utility"]) == {"sex", "zip"}
+    assert run(*wanted, "--target", "nothing", "--json").returncode == 3
+
+
+def test_anonymise_says_how_many_formulas_it_quoted(tmp_path: Path) -> None:
+    data, policy, target = tmp_path / "people.csv", tmp_path / "policy.toml", tmp_path / "safe.csv"
+    data.write_text("age,note\n30,=1+1\n31,+49 30\n32,-5\n33,@a\n60,=gone\n", encoding="utf-8")
+    roles = '[columns.age]\nrole = "quasi"\nhierarchy = { widths = [10] }\n[columns.note]\nrole = "other"\n'
+    policy.write_text(roles, encoding="utf-8")
+    wanted = ("anonymise", data, "--policy", policy, "--k", "2", "--suppression", "0.2", "--out", target, "--overwrite")
+    page = tmp_path / "report.html"
+    done = run(*wanted, "--json", "--report", page)
+    assert json.loads(done.stdout)["formulas"] == {"mode": "quote", "cells": 3}
+    assert "3 cells begin like a formula" in done.stderr
+    assert "3 cells begin like a formula" in page.read_text(encoding="utf-8")
+    assert "'=1+1" in target.read_text(encoding="utf-8")
+    for keep in ((*wanted, "--formulas", "keep"), wanted):
+        done = run(*keep, "--json")
+        assert json.loads(done.stdout)["formulas"] == {"mode": "keep", "cells": 0}
+        assert "left as they are" in done.stderr
+        assert "'=1+1" not in target.read_text(encoding="utf-8")
+        policy.write_text(f'[data]\nformulas = "keep"\n{roles}', encoding="utf-8")
+    assert json.loads(run(*wanted[:-2], tmp_path / "safe.parquet", "--json").stdout)["formulas"] is None
+
+
 def test_anonymise_lists_what_is_published(files: tuple[Path, Path], tmp_path: Path) -> None:
     wanted = ("anonymise", files[0], "--policy", files[1], "--k", "45")
     done = run(*wanted, "--dry-run", "--report", tmp_path / "report.html")

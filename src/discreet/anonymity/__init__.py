@@ -1,6 +1,7 @@
 """Optimal generalisation. The least lossy table within a limit, and a certificate why nothing better exists."""
 
 from discreet.anonymity.anonymise import SEARCHES, Point, anonymise, frontier
+from discreet.anonymity.comparison import Candidate, TableComparison, compare
 from discreet.anonymity.lattice.search import MeasuredNode as Seen
 from discreet.anonymity.lattice.search import SearchProgress as Progress
 from discreet.anonymity.lattice.search import sweep
@@ -12,13 +13,16 @@ __all__ = [
     "LOSSES",
     "SEARCHES",
     "Anonymised",
+    "Candidate",
     "Certificate",
     "Commitment",
     "Offer",
     "Point",
     "Progress",
     "Seen",
+    "TableComparison",
     "anonymise",
+    "compare",
     "frontier",
     "stackelberg",
     "sweep",

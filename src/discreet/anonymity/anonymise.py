@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from discreet.anonymity.lattice.problem import LatticeProblem
+from discreet.anonymity.given_levels import measure_levels
+from discreet.anonymity.lattice.problem import LatticeProblem, Node
 from discreet.anonymity.lattice.search import SearchProgress, Watch, search_levels
 from discreet.anonymity.limits import Requirements
 from discreet.anonymity.losses import LOSSES, loss_of
 from discreet.anonymity.result import Anonymised, Certificate
 from discreet.attacker import Attack
-from discreet.errors import HierarchyError, UsageError
+from discreet.errors import HierarchyError, Unsatisfiable, UsageError
 from discreet.kernel import Classes, Countable, Recoding
 from discreet.kernel.serialise import json_of
 from discreet.risk.assessment import Governed
@@ -22,6 +23,8 @@ from discreet.risk.reidentification import marketer
 RECODINGS = ("local", "mondrian", "mondrian-relaxed")
 """Searches that look for a level per class rather than per column."""
 SEARCHES = ("optimal", "best", "ola", *RECODINGS)
+GIVEN = "given"
+"""What the result says in place of a search whose levels were given."""
 
 
 @runtime_checkable
@@ -48,6 +51,7 @@ def anonymise(
     attack: Attack | None = None,
     population: Countable | Classes | None = None,
     policy: PolicyLike | None = None,
+    levels: Mapping[str, Any] | None = None,
     search: str = "optimal",
     engine: str = "auto",
     time_limit: float | None = None,
@@ -58,6 +62,9 @@ def anonymise(
 
     The table is what `discreet.read` returned, or classes; with `policy` also a frame or the path of a file, which
     is then read with that policy (a `Policy`, the path of its file, or a dictionary of its shape).
+
+    With `levels` they are not searched but taken as given, from a mapping or from the JSON of an earlier result; people
+    in classes that miss a requirement are left out, and the result says what the optimum would have been.
 
     With `attack` the limit `max_risk` is held against a planning adversary instead of one who guesses once.
 
@@ -113,46 +120,65 @@ def anonymise(
     for what, name, names in (("loss", loss, tuple(LOSSES)), ("search", search, SEARCHES)):
         if name not in names:
             raise UsageError(f"There is no {what} named '{name}'.", remedy=f"Choose one of: {', '.join(names)}.")
-    requirements = tuple(limit.words() for limit in limits.requirements)
-    levels: dict[str, int] = {}
-    certificate = None
+    chosen: dict[str, int] = {}
+    certificate, optimum = None, None
     if search in RECODINGS:
+        if levels is not None:
+            raise UsageError(f'search="{search}" has no levels to be given.', remedy='Use search="optimal".')
         recoding = _recode(classes, limits, search)
         loss, cost, evaluated = "loss", loss_of(recoding), 0
         published = len(recoding.published)
     else:
         stop = _stopwatch(time_limit, clock or getattr(table, "clock", None), watch)
-        found = search_levels(LatticeProblem.of(classes), limits, loss=loss, search=search, engine=engine, watch=stop)
-        if found.outcome is None and not found.complete:
-            raise UsageError("The search was stopped before it found an allowed node.", remedy="Give it more time.")
-        if found.outcome is None:
-            raise UsageError(
-                f"No combination of levels satisfies the limits ({'; '.join(requirements)}) with at most {limits.suppressible:,} people suppressed.",
-                remedy="Allow more suppression, lower the limits, or give columns a level with one value for all.",
+        options: dict[str, Any] = {"loss": loss, "search": search, "engine": engine, "watch": stop}
+        if levels is not None:
+            given = measure_levels(classes, limits, levels, **options)
+            node, cost, evaluated, optimum = given.node, given.loss, given.evaluated, given.optimum
+            published, search = given.classes, GIVEN
+        else:
+            found = search_levels(LatticeProblem.of(classes), limits, **options)
+            if found.outcome is None and not found.complete:
+                raise UsageError("The search was stopped before it found an allowed node.", remedy="Give it more time.")
+            if found.outcome is None:
+                raise unsatisfied(limits)
+            node, cost, evaluated, certificate = (
+                found.outcome.node,
+                found.loss,
+                found.evaluated,
+                Certificate.of(found, search, classes.columns),
             )
-        levels, certificate = (
-            dict(zip(classes.names, found.outcome.node, strict=True)),
-            Certificate.of(found, search, classes.columns),
-        )
-        # Which classes are published is decided once more on the classes of the node, not taken from the search.
-        coarse = classes.at(found.outcome.node)
-        recoding = Recoding.of_levels(classes, levels, kept=coarse.keep(~limits.violated(coarse)).holds(classes))
-        cost, evaluated = found.loss, found.evaluated
-        published = found.outcome.kept
+            published = found.outcome.kept
+        chosen, recoding = dict(zip(classes.names, node, strict=True)), published_at(classes, limits, node)
     return Anonymised(
-        levels=levels,
+        levels=chosen,
         loss=cost,
         loss_name=loss,
         suppressed=recoding.suppressed,
         classes=published,
         evaluated=evaluated,
-        requirements=requirements,
+        requirements=limits.words,
         certificate=certificate,
         search=search,
         recoding=recoding,
         table=table,
         population=population,
         limits=limits,
+        optimum=optimum,
+    )
+
+
+def published_at(classes: Classes, limits: Requirements, node: Node) -> Recoding:
+    """The recoding to a node; what is published is decided on its classes, not taken from a search."""
+    coarse = classes.at(node)
+    return Recoding.of_levels(classes, node, kept=coarse.keep(~limits.violated(coarse)).holds(classes))
+
+
+def unsatisfied(limits: Requirements) -> Unsatisfiable:
+    """No combination of levels is allowed."""
+    return Unsatisfiable(
+        f"No combination of levels satisfies the limits ({'; '.join(limits.words)}) with at most "
+        f"{limits.suppressible:,} people suppressed.",
+        remedy="Allow more suppression, lower the limits, or give columns a level with one value for all.",
     )
 
 

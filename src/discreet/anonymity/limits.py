@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet.attacker import Attack
 from discreet.attacker.parameters import whole
-from discreet.errors import ColumnError, UsageError
+from discreet.errors import ColumnError, Unsatisfiable, UsageError
 from discreet.kernel import Classes
 from discreet.kernel.arrays import Flags, Floats, Ints
 from discreet.risk.inference import distinct_l, entropy_l, equal_t, hierarchical_t, no_order, ordered_t, recursive_l
@@ -248,7 +248,7 @@ class Requirements:
         requirements: list[Requirement] = []
         if k is not None:
             if whole(k, "k", remedy=remedy) > classes.records:
-                raise UsageError(
+                raise Unsatisfiable(
                     f"k = {k:,} is more than the {classes.records:,} people in the data.",
                     remedy="Choose a smaller one.",
                 )
@@ -300,6 +300,11 @@ class Requirements:
             raise UsageError("suppression is a share from 0 to 1.", remedy="0.05 means: at most 5 % of the people.")
         # floor(s * N) of N rows, with s read as it is written: 0.29 of 100 is 29.
         return cls(tuple(requirements), math.floor(Fraction(str(suppression)) * int(classes.rows.sum())))
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What is required, for people."""
+        return tuple(limit.words() for limit in self.requirements)
 
     @property
     def k(self) -> int:

@@ -10,8 +10,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from discreet.anonymity.given_levels import Optimum
 from discreet.anonymity.lattice.search import SearchResult
 from discreet.anonymity.losses import BY_CLASS, column_loss
+from discreet.anonymity.utility import Sampled, UtilityMeasures, utility_measures
 from discreet.errors import MissingExtra, UsageError
 from discreet.kernel import Classes, Column, Recoding
 from discreet.kernel.serialise import card, json_of
@@ -88,6 +90,9 @@ class Exportable(Protocol):
     def arrow(self, recoding: Recoding) -> Any:
         """The same rows as an Arrow table."""
 
+    def formulas(self, recoding: Recoding, target: str | Path) -> dict[str, Any] | None:
+        """What became of cells that a spreadsheet would run."""
+
 
 def _require(package: str, method: str) -> Any:
     """A package of the extra `frames`, before any work is done for it."""
@@ -134,6 +139,8 @@ class Anonymised:
     population: Any = field(default=None, repr=False)
     limits: Any = field(default=None, repr=False)
     """What was required, for looking at other nodes under the same limits."""
+    optimum: Optimum | None = None
+    """What a search would have chosen, where levels were given."""
 
     @property
     def records(self) -> int:
@@ -151,6 +158,11 @@ class Anonymised:
     def suppressed_rows(self) -> int:
         """Rows that are left out: as many as people, unless a person may have several."""
         return self.recoding.suppressed_rows
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether more people miss the limits than may be left out; only given levels can do that."""
+        return self.limits is not None and self.suppressed > self.limits.suppressible
 
     @property
     def columns(self) -> dict[str, dict[str, str]]:
@@ -211,6 +223,13 @@ class Anonymised:
         """Write the published table, verified class by class before it takes its place; the number of rows."""
         return self._leaving().export(self.recoding, target, overwrite=overwrite)
 
+    def formulas(self, target: str | Path) -> dict[str, Any] | None:
+        """What becomes of cells that a spreadsheet would run: `mode`, and how many `cells` are changed.
+
+        None unless the target is a CSV.
+        """
+        return self._leaving().formulas(self.recoding, target)
+
     def to_arrow(self) -> Any:
         """The published table as an Arrow table, refused, verified and shuffled as `write` does."""
         _require("pyarrow", "to_arrow")
@@ -231,6 +250,12 @@ class Anonymised:
             raise UsageError(
                 "Only a table can be written, not classes.", remedy="Anonymise what discreet.read returned."
             )
+        if self.exceeded:
+            raise UsageError(
+                f"At these levels {self.suppressed:,} people miss the limits, and at most {self.limits.suppressible:,} may "
+                "be left out.",
+                remedy="Allow more suppression, give coarser levels, or let them be searched.",
+            )
         return self.table
 
     def utility(self) -> dict[str, float]:
@@ -238,8 +263,26 @@ class Anonymised:
         lost = (column_loss(self.recoding, place) for place in range(len(self.recoding.names)))
         return {name: 1 - min(share, 1.0) for name, share in zip(self.recoding.names, lost, strict=True)}
 
+    def measures(self, *, target: str | None = None) -> UtilityMeasures:
+        """What analyses find in the published table, beside what they find in the data.
+
+        With `target`, also how well a classifier predicts that column from the others. Rows are read for this: all, or
+        a random sample of them.
+        """
+        if not isinstance(self.table, Sampled):
+            raise UsageError(
+                "Rows are compared, and classes have none.", remedy="Anonymise what discreet.read returned."
+            )
+        policy = getattr(self.table, "policy", None)
+        rules = {name: policy.rule(name) for name in self.table.published} if policy else {}
+        return utility_measures(
+            self.table, self.recoding, rules=rules, count=policy.count if policy else None, target=target
+        )
+
     to_dict = json_of(
-        "levels loss loss_name records rows suppressed suppressed_rows classes evaluated search requirements settings published=columns certificate",
+        "levels loss loss_name records rows suppressed suppressed_rows classes evaluated search requirements settings exceeded optimum "
+        "published=columns",
+        certificate=lambda self: self.certificate and {**self.certificate.to_dict(), "published": self.columns},
         utility=lambda self: self.utility(),
     )
 

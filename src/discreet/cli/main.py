@@ -67,6 +67,7 @@ VERBS = {
     "anonymise": ("anonymise", "command", "Write the least generalised table within a limit."),
     "assess": ("assess", "assess", "Measure the risk of publishing a table."),
     "attack": ("attack", "command", "Predict a planning adversary's attack, and what deters it."),
+    "compare": ("anonymise", "comparison", "Compare the tables that several limits would give."),
     "completion": ("help_and_demo", "completion", "Print a script that completes commands in a shell."),
     "demo": ("help_and_demo", "demo", "Walk through every capability on generated people."),
     "demo-data": ("help_and_demo", "demo_data", "Generate a synthetic population and a hospital extract."),

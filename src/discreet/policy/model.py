@@ -27,6 +27,7 @@ from discreet.policy.schema import (
     AutoMaskRule,
     CutsRule,
     DatesRule,
+    Formulas,
     HierarchyRule,
     MapRule,
     MaskRule,
@@ -115,6 +116,8 @@ class Policy:
 
     "row" where the policy says that each row is a person, even if numbers of an identifier repeat.
     """
+    formulas: Formulas = "quote"
+    """What becomes of CSV cells that a spreadsheet would run."""
     file: str = ""
     digest: str = ""
     """SHA-256 of the policy and of its hierarchies: what a ledger entry refers to."""
@@ -329,6 +332,7 @@ def _build(content: dict[str, Any], *, folder: Path, file: str, source: str) -> 
         count=parsed.data.count,
         weight=parsed.data.weight,
         household=parsed.data.household,
+        formulas=parsed.data.formulas or "quote",
         person=_person(parsed.data.person),
         file=file,
         digest=_digest(content, rules),

@@ -15,6 +15,7 @@ DraftedRole = Literal[
     "identifier", "quasi", "sensitive", "other", "drop", "identifier?", "quasi?", "sensitive?", "other?", "drop?"
 ]
 """A role as the file has it; a question mark says that no person has confirmed it."""
+Formulas = Literal["quote", "keep"]
 
 
 class _Section(BaseModel):
@@ -170,6 +171,11 @@ class DataSection(_Section):
         default=None, description="Column of survey weights: how many people of the population a person stands for."
     )
     household: str | None = Field(default=None, description="Column of household numbers.")
+    formulas: Formulas | None = Field(
+        default=None,
+        description="CSV cells that a spreadsheet would run: quote (the default) puts an apostrophe before them, keep "
+        "leaves them as they are, for programs.",
+    )
     person: Person | None = Field(
         default=None,
         description="Column, or list of columns, that says whose row it is, where a person may have several rows; "

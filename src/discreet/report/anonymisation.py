@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from discreet.anonymity import Anonymised, Point, Seen
 from discreet.anonymity.limits import AverageRisk, Closeness, Diversity, KMap, PresenceBounds, Requirement
+from discreet.anonymity.utility import UtilityMeasures
 from discreet.policy import Policy
 from discreet.report.anonymisation_charts import pictures
-from discreet.report.anonymisation_findings import LOSSES, Case, by_topic
+from discreet.report.anonymisation_findings import LOSSES, Case, by_topic, formula_words
 from discreet.report.assessment import REFERENCES as MEASURES
 from discreet.report.assessment import measures, parameters
 from discreet.report.toolkit import page
 from discreet.report.toolkit.html import Child, element, join
 from discreet.report.toolkit.page import Cell, Pill, Row, Table, bullets
 from discreet.report.toolkit.words import every, people
+from discreet.report.utility import utility_part
 from discreet.risk import Assessment
 from discreet.wording import people_in_rows, percent
 
@@ -72,18 +75,33 @@ def anonymised_page(
     policy: Policy | None = None,
     frontier: Sequence[Point] = (),
     lattice: Sequence[Seen] = (),
+    formulas: Mapping[str, Any] | None = None,
+    utility: UtilityMeasures | None = None,
 ) -> str:
     """The report: findings, the picture behind each, what was done, what remains, parameters, method, command.
 
     `after` is None where nobody is left; without a frontier or a lattice their pictures are left out.
     """
     case = Case.of(result, before, after)
-    parts = anonymised_parts(case, source=source, command=command, policy=policy, frontier=frontier, lattice=lattice)
+    parts = anonymised_parts(
+        case,
+        source=source,
+        command=command,
+        policy=policy,
+        frontier=frontier,
+        lattice=lattice,
+        formulas=formulas,
+        utility=utility,
+    )
     if case.after is None:
         pills = [Pill("▲", "Nobody is published", "danger")]
     else:
         proof = Pill("≈", "Best found, not proven", "plain")
-        if result.certificate is None:
+        if result.exceeded:
+            proof = Pill("▲", "More people miss the limits than may be left out", "danger")
+        elif result.search == "given":
+            proof = Pill("=", "Levels as given", "plain")
+        elif result.certificate is None:
             proof = Pill("≈", "Recoded class by class", "plain")
         elif result.certificate.optimal:
             proof = Pill("✓", "Nothing better exists", "good")
@@ -107,13 +125,16 @@ def anonymised_parts(
     policy: Policy | None = None,
     frontier: Sequence[Point] = (),
     lattice: Sequence[Seen] = (),
+    formulas: Mapping[str, Any] | None = None,
+    utility: UtilityMeasures | None = None,
 ) -> list[page.Part]:
     """The sections of the report, for pages that have a frame of their own."""
     figures = list(pictures(case, frontier, lattice))
     return [
         page.findings(by_topic(case, source), figures, elsewhere=ELSEWHERE),
         page.evidence(figures),
-        page.section("done", "What was done", *done(case)),
+        page.section("done", "What was done", *done(case, formulas)),
+        *([] if utility is None else [utility_part(utility)]),
         page.remains("This table does not protect from everything:", remains(case)),
         page.parameters("What was chosen before searching", chosen(case), policy),
         page.method(method(case), references(case)),
@@ -121,7 +142,7 @@ def anonymised_parts(
     ]
 
 
-def done(case: Case) -> list[Child | Table]:
+def done(case: Case, formulas: Mapping[str, Any] | None = None) -> list[Child | Table]:
     """Requirements, people left out, published columns, and measures before and after."""
     number = f"{people(case.suppressed)} {'are' if case.suppressed > 1 else 'is'} left out"
     if case.result.rows is not None:
@@ -141,6 +162,7 @@ def done(case: Case) -> list[Child | Table]:
         bullets([join(words) for words in case.result.requirements]),
         left_out,
         Table("Every column that is published", ("Column", "Role", "Published"), published),
+        *(formula_words(formulas) if formulas else ()),
         Table("Each measure before and after", ("Measure", "Before", "After", "Meaning"), compared, (1, 2)),
     ]
 
@@ -154,7 +176,7 @@ def chosen(case: Case) -> list[Row]:
         rows.append(("May be left out", f"{case.left_out(case.suppressible)}{share}"))
     rows += [("Column", said) for said in case.result.settings_words()]
     rows.append(("Loss", join(element("code", loss), f": {LOSSES[loss].meaning}" if loss in LOSSES else "")))
-    search: Cell = "class by class"
+    search: Cell = "class by class" if case.by_class else "none: levels were given"
     if case.result.certificate is not None:
         name = case.result.certificate.search
         search = join(element("code", name), f": {SEARCHES[name]}" if name in SEARCHES else "")
@@ -207,7 +229,9 @@ def method(case: Case) -> Iterator[str]:
     if further:
         yield f"Classes also had to satisfy: {'; '.join(further)}."
     certificate = case.result.certificate
-    if certificate is None:
+    if not case.by_class and certificate is None:
+        yield "Levels were given, and the table was measured at them; a search for the least loss ran beside it for comparison."
+    elif certificate is None:
         yield "The recoding improves the table step by step; it does not look at every possible one."
     elif certificate.search == "ola":
         yield "Levels were searched by OLA as published (El Emam et al. 2009): the least lossy of the minimal combinations."

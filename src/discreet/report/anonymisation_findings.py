@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from discreet.anonymity import Anonymised
+from discreet.anonymity.given_levels import optimum_words
 from discreet.anonymity.limits import Requirement, Size
 from discreet.report.assessment_findings import at_risk, inferred
 from discreet.report.toolkit.page import Finding
@@ -333,9 +335,43 @@ def _moved(before: float, after: float) -> str:
     return f"{'falls' if after < before else 'rises'} from {then} to {now}"
 
 
+def given_words(result: Anonymised) -> str:
+    """How levels that were given fare: who misses the limits, and what the optimum would have been."""
+    missing = "Nobody misses the limits"
+    if result.suppressed:
+        missing = f"{people(result.suppressed)[:1].upper()}{people(result.suppressed)[1:]} {agree(result.suppressed, 'misses', 'miss')} the limits and {agree(result.suppressed, 'is', 'are')} left out"
+    if result.exceeded:
+        missing += f", but at most {result.limits.suppressible:,} may be: nothing is written"
+    optimum = optimum_words(result.optimum, loss=result.loss, loss_name=result.loss_name)
+    return f"Levels were given, not searched. {missing}. {optimum}"
+
+
+def formula_words(formulas: Mapping[str, Any]) -> Iterator[str]:
+    """What became of cells that a spreadsheet would run, where there is something to say.
+
+    >>> [*formula_words({"mode": "quote", "cells": 2})]
+    ['2 cells begin like a formula; an apostrophe was put before them, so that no spreadsheet runs them.']
+    """
+    if formulas["mode"] == "keep":
+        yield "Cells that begin like a formula were left as they are: do not open the file in a spreadsheet."
+    elif formulas["cells"]:
+        number = formulas["cells"]
+        yield (
+            f"{plural(number, 'cell')} {agree(number, 'begins', 'begin')} like a formula; an apostrophe was put before "
+            f"{agree(number, 'it', 'them')}, so that no spreadsheet runs {agree(number, 'it', 'them')}."
+        )
+
+
 def proof(case: Case) -> Finding:
     """Whether a better table exists."""
     certificate = case.result.certificate
+    if case.result.search == "given":
+        return Finding(
+            given_words(case.result),
+            "Allow more people to be left out, or search again (without `--levels`)."
+            if case.result.exceeded
+            else "Compare with earlier tables that have the same levels; search again where the loss has grown too much.",
+        )
     if certificate is None:
         return Finding(
             f"Values were recoded class by class, into {plural(case.result.classes, 'class', 'classes')}: the same value can be "

@@ -22,6 +22,7 @@ from discreet.kernel import Coded, Histogram, Recoding, Tally
 from discreet.kernel.arrays import Flags, Ints, Label
 from discreet.kernel.survey import MOST
 from discreet.policy import Policy
+from discreet.policy.schema import Formulas
 from discreet.sources.numbering import Numbering
 
 if TYPE_CHECKING:
@@ -54,6 +55,10 @@ class Target(Protocol):
     @property
     def blank_is_missing(self) -> bool:
         """Whether an empty text comes back as a missing value."""
+
+    @property
+    def guards(self) -> bool:
+        """Whether texts are guarded against formulas."""
 
     def spell(self, text: str) -> str:
         """A published value or the name of a column, as it is written."""
@@ -154,9 +159,10 @@ class Engine(Protocol):
     def numbering(self, column: str) -> Numbering:
         """Whether the numbers of a column are on one row each."""
 
-    def fetch(self, names: Sequence[str]) -> dict[str, Coded]:
+    def fetch(self, names: Sequence[str], *, most: int | None = None) -> dict[str, Coded]:
         """The cells of some columns, row by row, coded as `count` codes them.
 
+        Of more than `most` rows so many are taken by chance, in no particular order.
         Files keep the order of their rows; see `ordered`.
         """
 
@@ -186,7 +192,10 @@ class Engine(Protocol):
     def arrow(self, recoding: Recoding, *, drop: Sequence[str]) -> Any:
         """The same rows as an Arrow table of this process, shuffled."""
 
-    def folders(self, out: str, *, delimiter: str) -> AbstractContextManager[CopyFolders]:
+    def formula_cells(self, recoding: Recoding, *, drop: Sequence[str]) -> int:
+        """Cells of the published rows that a spreadsheet would run."""
+
+    def folders(self, out: str, *, delimiter: str, formulas: Formulas = "quote") -> AbstractContextManager[CopyFolders]:
         """Where the folders of copies are made: on the disk of `out`."""
 
     def copies(

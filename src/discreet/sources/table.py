@@ -22,8 +22,9 @@ from discreet.policy import Policy
 from discreet.policy.draft import key_of, value
 from discreet.sources.engine import Cells, Engine, Field, engine_for, require
 from discreet.sources.export.staging import check
-from discreet.sources.export.targets import FrameTarget
+from discreet.sources.export.targets import FrameTarget, format_of, guarded
 from discreet.sources.numbering import Numbering, number_people
+from discreet.sources.server import SCHEMES
 
 if TYPE_CHECKING:
     from discreet.sources.duckdb_scratch import DuckDBDesk
@@ -265,6 +266,22 @@ class Table:
         rows = self.engine.arrow(recoding, drop=policy.unpublished)
         check(FrameTarget(rows), recoding, columns=list(self.published), count=policy.count)
         return rows
+
+    def formulas(self, recoding: Recoding, target: str | Path) -> dict[str, Any] | None:
+        """What became of cells that a spreadsheet would run, and how many were changed; None unless it is a CSV."""
+        policy = self.policy or Policy()
+        if str(target).startswith(SCHEMES) or format_of(str(target)) == "parquet":
+            return None
+        cells = 0
+        if policy.formulas == "quote":
+            header = sum(guarded(name) != name for name in self.published)
+            cells = header + self.engine.formula_cells(recoding, drop=policy.unpublished)
+        return {"mode": policy.formulas, "cells": cells}
+
+    def sample(self, names: Sequence[str], *, most: int) -> dict[str, Coded]:
+        """The cells of some columns, row by row: of all rows, or of so many by chance."""
+        self.require(names)
+        return self.engine.fetch(names, most=most) if names else {}
 
     def _count(self, names: Sequence[str]) -> tuple[Histogram, Ints | None]:
         """What the engine counts by some columns; and whose rows they are, if anybody has several."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -24,6 +25,7 @@ from discreet.sources.engine import (
     refuse_bad_weights,
 )
 from discreet.sources.export.copies import LocalOutput
+from discreet.sources.export.targets import guarded
 from discreet.sources.numbering import DATE, DIGIT, WORDS, Numbering
 from tests.contract.memory import rows
 from tests.contract.memory.rows import MemoryRows
@@ -96,9 +98,21 @@ class MemoryEngine(LocalOutput):
             sharing=sum(shared),
         )
 
-    def fetch(self, names: Sequence[str]) -> dict[str, Coded]:
+    def fetch(self, names: Sequence[str], *, most: int | None = None) -> dict[str, Coded]:
         """The cells of some columns."""
-        return rows.fetch(self._rows, names)
+        cells = rows.fetch(self._rows, names)
+        height = len(next(iter(cells.values())).codes) if cells else 0
+        if most is None or height <= most:
+            return cells
+        luck = random.sample(range(height), most)
+        return {name: Coded(coded.values, coded.codes[luck]) for name, coded in cells.items()}
+
+    def formula_cells(self, recoding: Recoding, *, drop: Sequence[str]) -> int:
+        """Cells of the published rows that a spreadsheet would run."""
+        cells = rows.chosen(self._rows, recoding, drop=drop)
+        kinds = {**self._rows.kinds, **dict.fromkeys(recoding.names, "text")}
+        texts = [label for name, column in cells.items() if kinds[name] == "text" for label in column if label]
+        return sum(guarded(label) != label for label in texts)
 
     def chosen(self, recoding: Recoding, *, drop: Sequence[str]) -> Cells:
         """The rows that a recoding publishes."""

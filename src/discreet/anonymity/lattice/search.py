@@ -292,6 +292,15 @@ def _measure(problem: LatticeProblem, limits: Requirements, loss: str) -> Loss:
     return make_loss(loss, problem, smallest=limits.k, by_size=by_size)
 
 
+def measure_node(
+    problem: LatticeProblem, limits: Requirements, node: Node, *, loss: str, engine: str = "auto"
+) -> tuple[NodeOutcome, float]:
+    """One node without a search: what it comes to, and its loss."""
+    sieve, judge = _evaluators(problem, limits, engine)
+    outcome = (judge or sieve)(node)
+    return outcome, _measure(problem, limits, loss).value(outcome)
+
+
 def _evaluators(problem: LatticeProblem, limits: Requirements, engine: str) -> tuple[Evaluate, Evaluate | None]:
     """A sieve that never suppresses more upwards, and, where some requirement may, one with the last word."""
     monotone = [limit for limit in limits.requirements if limit.monotone]

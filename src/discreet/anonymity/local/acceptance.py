@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from discreet.anonymity.limits import AverageRisk, Closeness, Diversity, Requirements, smallest_crowd
-from discreet.errors import DiscreetError, UsageError
+from discreet.errors import DiscreetError, Unsatisfiable, UsageError
 from discreet.kernel.arrays import Flags, Ints, group, pack, total
 from discreet.kernel.classes import Classes, Recoding
 from discreet.kernel.members import Spread
@@ -53,7 +53,7 @@ class Acceptance:
             elif not isinstance(limit, Diversity | Closeness):
                 k = max(k, 1 + int(sizes[limit.violated(Classes((), (), sizes))].max(initial=0)))
         if k > self.classes.records:
-            raise UsageError(
+            raise Unsatisfiable(
                 f"Even one group of all {self.classes.records:,} people is too small for the limits.",
                 remedy="Lower the limits.",
             )

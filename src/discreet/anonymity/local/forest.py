@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from discreet.anonymity.local.acceptance import Allowed
-from discreet.errors import UsageError
+from discreet.errors import Unsatisfiable, UsageError
 from discreet.kernel.arrays import Flags, Ints, Label, group, pack, total
 from discreet.kernel.classes import Classes, Recoding
 from discreet.kernel.hierarchy import Hierarchy
@@ -209,12 +209,12 @@ def parts(
     if int(forest.sizes[refused[part]].sum()) > suppressible:
         loose = [forest.classes.names[place] for place in places if np.ptp(forest.tops[place])]
         if not loose:
-            raise UsageError(
+            raise Unsatisfiable(
                 "Even all people together are no group that is allowed.",
                 remedy="Ask for less, or allow more suppression.",
             )
         what = f"of fewer than {k} people" if small.any() else "of people that are not allowed"
-        raise UsageError(
+        raise Unsatisfiable(
             f"{int(refused.sum())} sets {what} have no value in common with others on {', '.join(loose)}.",
             remedy="Give these columns hierarchies that end in one value for all, or allow more suppression.",
         )

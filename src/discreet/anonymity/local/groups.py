@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.anonymity.local.acceptance import Allowed
 from discreet.anonymity.local.forest import Forest, alike, compact
-from discreet.errors import UsageError
+from discreet.errors import Unsatisfiable
 from discreet.kernel.arrays import Flags, Ints, total
 
 NEVER = 2**63 - 1
@@ -88,7 +88,7 @@ class Groups:
         if people <= self.suppressible - self.people[-1] and (alone or self.full * people < added):
             home = self.hidden
         elif alone:
-            raise UsageError(
+            raise Unsatisfiable(
                 "Even all people who can be published alike are no group that is allowed.",
                 remedy="Ask for less, allow more suppression, or give columns hierarchies that end in one value for all.",
             )

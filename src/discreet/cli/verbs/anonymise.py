@@ -1,20 +1,24 @@
-"""`discreet anonymise`: write the least generalised table within a limit."""
+"""`discreet anonymise` and `compare`: the least generalised table within a limit, or within several."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar, get_args
 
 import click
 
 from discreet import report
-from discreet.anonymity import LOSSES, SEARCHES, Progress, anonymise, frontier, sweep
+from discreet.anonymity import LOSSES, SEARCHES, Progress, anonymise, compare, frontier, sweep
 from discreet.anonymity.anonymise import RECODINGS
 from discreet.anonymity.limits import EXAMPLES
 from discreet.cli.options import (
+    FILE,
     HIERARCHIES,
     PATH,
     listed,
@@ -24,14 +28,16 @@ from discreet.cli.options import (
     tied_rows_notes,
     unconfirmed_notes,
 )
-from discreet.cli.output import CommandResult, heading, output, paragraph, table
+from discreet.cli.output import CommandResult, heading, output, paragraph, table, working
 from discreet.cli.verbs.attack import adversary
 from discreet.errors import UsageError
 from discreet.policy import Policy
+from discreet.policy.schema import Formulas
 from discreet.risk import assess
 from discreet.sources import read
-from discreet.wording import brief_percent
+from discreet.wording import brief_percent, fine_percent
 
+T = TypeVar("T")
 DRAWN = 20_000
 """Lattices up to this many nodes are drawn whole in a report."""
 
@@ -81,11 +87,29 @@ DRAWN = 20_000
 )
 @option("--k-map", type=click.IntRange(1), metavar="K", help="At least K people of the population look alike (k-map).")
 @option("--population", metavar="POP", help="Table of the people an adversary may know of.")
+@option(
+    "--levels",
+    type=FILE,
+    metavar="FILE",
+    help='Use these levels instead of searching: the JSON of an earlier run, or {"age": 2, ...}.',
+)
 @option("--search", type=click.Choice(SEARCHES), default="optimal", help="Search algorithm.")
 @option(
     "--time-limit", type=float, metavar="SECONDS", help="Stop after this time, with the best so far and a proven bound."
 )
 @option("--out", metavar="TARGET", help="Write to a CSV or Parquet file, or to postgresql://...?table=NAME.")
+@option(
+    "--formulas",
+    type=click.Choice(get_args(Formulas)),
+    help="What becomes of CSV cells that a spreadsheet would run: quote puts an apostrophe before them, keep leaves them "
+    "as they are [the policy's, else quote].",
+)
+@option(
+    "--target",
+    "predicted",
+    metavar="COLUMN",
+    help="Also compare how well a classifier predicts COLUMN from the others, before and after.",
+)
 @option("--overwrite", is_flag=True, help="Replace TARGET if it exists.")
 @option("--dry-run", is_flag=True, help="Search, but write no table; a report is written all the same.")
 @output("Print the result as JSON.", report="--report")
@@ -95,6 +119,8 @@ def command(
     out: str | None,
     overwrite: bool,
     dry_run: bool,
+    formulas: Formulas | None,
+    predicted: str | None,
     **options: Any,
 ) -> CommandResult:
     """Write the least generalised version of DATA whose classes satisfy every limit.
@@ -115,6 +141,8 @@ def command(
     if target is not None:
         refuse_inputs(target, source, policy_file, options.get("population"))
     policy = Policy.load(policy_file)
+    if formulas is not None:
+        policy = replace(policy, formulas=formulas)
     data = read(source, policy=policy)
     if target is not None:
         data.refuse_undeclared()
@@ -132,9 +160,15 @@ def command(
             keywords["attack"] = adversary(keywords["attack"])
         if "population" in keywords:
             keywords["population"] = listed(keywords["population"], policy)
+        if "levels" in keywords:
+            keywords["levels"] = _levels(keywords["levels"])
         result = anonymise(data, watch=watch, **keywords)
+    target = None if result.exceeded else target
     written = None if target is None else result.write(target, overwrite=overwrite)
+    changed = None if target is None else result.formulas(target)
     notes = [*unconfirmed_notes(policy), *_idle_options(options)]
+    if changed is not None:
+        notes += report.formula_words(changed)
     if data.undeclared:
         notes.append(
             f"Note: the policy gives no role to {', '.join(data.undeclared)}; nothing can be written before it does."
@@ -151,6 +185,7 @@ def command(
     if result.rows is not None:
         of_rows = f" ({result.rows - result.suppressed_rows:,} of {result.rows:,} rows)"
         lost = f"{result.suppressed_rows:,} rows of {result.suppressed:,} people suppressed"
+    measured = cache(lambda: result.measures(target=predicted))
     words = [
         heading(f"{data.name}: {remaining:,} of {result.records:,} people{of_rows} in {result.classes:,} classes"),
         f"{result.loss_name} {result.loss:.6g}; {lost}; {'; '.join(result.requirements)}.",
@@ -158,6 +193,10 @@ def command(
         table(["column", "role", "published", "detail retained"], rows, numeric=(3,)),
     ]
     words += [f"Setting of {said}." for said in result.settings_words()]
+    if result.search == "given":
+        words += ["", paragraph(report.given_words(result))]
+    if predicted is not None:
+        words += ["", paragraph(report.accuracy_words(measured()))]
     if policy.unpublished:
         words.append(f"Left out: {', '.join(policy.unpublished)}.")
     if certificate is not None:
@@ -176,6 +215,8 @@ def command(
             policy=data.policy,
             frontier=frontier(data, suppression=share, loss=result.loss_name) if small else (),
             lattice=sweep(result.recoding.classes, result.limits, loss=result.loss_name) if small else (),
+            formulas=changed,
+            utility=measured(),
             **stamp,
         )
 
@@ -186,11 +227,15 @@ def command(
             "unconfirmed": list(policy.unconfirmed),
             "written": written,
             "target": target,
+            "formulas": changed,
+            "measures": measured().to_dict(),
         },
         words,
         page=page,
         notes=notes,
-        exit_code=int(certificate is not None and not certificate.optimal and certificate.search != "ola"),
+        exit_code=int(
+            result.exceeded or (certificate is not None and not certificate.optimal and certificate.search != "ola")
+        ),
     )
 
 
@@ -204,6 +249,18 @@ def _idle_options(options: Mapping[str, Any]) -> list[str]:
     if options["max_risk"] is None and options["risk_model"] != "prosecutor":
         notes.append("Note: --risk-model says whose risk --max-risk limits; without it, it had no effect.")
     return notes
+
+
+def _levels(file: Path) -> Any:
+    """Levels from a file that an earlier run printed, or that a person wrote."""
+    example = 'The file holds the JSON of an earlier run, or levels such as {"age": 2}.'
+    try:
+        levels = json.loads(file.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{file} cannot be read as JSON ({type(error).__name__}).", remedy=example) from None
+    if not isinstance(levels, dict):
+        raise UsageError(f"{file} holds no levels by column.", remedy=example)
+    return levels
 
 
 @contextmanager
@@ -242,3 +299,107 @@ def closed(progress: Progress) -> float:
     0.5
     """
     return 0.0 if progress.best in (0, float("inf")) else min(1.0, progress.bound / progress.best)
+
+
+# Candidates for publication side by side.
+def _several(convert: Callable[[str], T], example: str) -> Callable[..., tuple[T, ...]]:
+    """Values separated by commas, for an option."""
+
+    def parse(context: click.Context, parameter: click.Parameter, value: str) -> tuple[T, ...]:
+        try:
+            return tuple(convert(part.strip()) for part in value.split(","))
+        except ValueError:
+            raise UsageError(
+                f"{parameter.opts[0]} takes values separated by commas.",
+                remedy=f"For example {parameter.opts[0]} {example}",
+            ) from None
+
+    return parse
+
+
+@click.command(name="compare", short_help="Compare the tables that several limits would give.")
+@click.argument("source", metavar="DATA")
+@policy_option(HIERARCHIES)
+@option("--k", default="3,5,10", metavar="K,...", callback=_several(int, "3,5,10"), help="Smallest classes to compare.")
+@option(
+    "--suppression",
+    default="0,0.02,0.05",
+    metavar="S,...",
+    callback=_several(float, "0,0.02,0.05"),
+    help="Largest shares of people suppressed.",
+)
+@option(
+    "--loss",
+    default="loss",
+    metavar="NAME,...",
+    callback=_several(str, "loss,entropy"),
+    help=f"Information-loss metrics: {', '.join(LOSSES)}.",
+)
+@option(
+    "--search",
+    default="optimal",
+    metavar="NAME,...",
+    callback=_several(str, "optimal,local"),
+    help=f"Search algorithms: {', '.join(SEARCHES)}.",
+)
+@option("--diversity", type=float, metavar="L", help="l-diversity: at least L values of each sensitive column.")
+@option("--closeness", type=float, metavar="T", help="t-closeness: sensitive columns within T of the whole table.")
+@option("--k-map", type=click.IntRange(1), metavar="K", help="At least K people of the population look alike (k-map).")
+@option("--population", metavar="POP", help="Table of the people an adversary may know of.")
+@option("--time-limit", type=float, metavar="SECONDS", help="Stop each search after this time, with the best so far.")
+@output("Print the candidates as JSON.", report="--out")
+def comparison(source: str, policy_file: str, **options: Any) -> CommandResult:
+    """Show what each combination of k, suppression, loss and search would publish, side by side.
+
+    \b
+    Examples:
+      discreet compare people.csv --policy policy.toml --k 3,5,10 --suppression 0,0.02,0.05
+      discreet compare people.csv --policy policy.toml --k 5 --search optimal,local --out comparison.html
+
+    People are counted once, and nothing is written but the report.
+    """
+    policy = Policy.load(policy_file)
+    data = read(source, policy=policy)
+    chosen = {name: value for name, value in options.items() if value is not None}
+    if "population" in chosen:
+        chosen["population"] = listed(chosen["population"], policy)
+    with working(f"Comparing tables of {data.name}"):
+        found = compare(data, **chosen)
+    rows = [
+        (
+            f"{one.k:,}",
+            brief_percent(one.suppression),
+            one.loss_name,
+            one.search,
+            "not possible" if one.loss is None else f"{one.loss:.6g}",
+            "" if one.suppressed is None else f"{one.suppressed:,}",
+            "" if one.classes is None else f"{one.classes:,}",
+            "" if one.average_risk is None else fine_percent(one.average_risk),
+            "" if one.highest_risk is None else fine_percent(one.highest_risk),
+            "" if one.detail is None else brief_percent(one.detail),
+            report.levels_in_words(one),
+        )
+        for one in found.candidates
+    ]
+    head = ["k", "may be suppressed", "metric", "search", "loss", "suppressed", "classes", "average risk"]
+    head += ["highest risk", "detail retained", "levels"]
+    words = [
+        heading(f"{data.name}: {len(found.candidates)} candidates for {found.records:,} people"),
+        "",
+        table(head, rows, numeric=(0, 1, 4, 5, 6, 7, 8, 9)),
+    ]
+    if len(found.possible) < len(found.candidates):
+        words += [
+            "",
+            paragraph(
+                "Not possible: no combination of levels satisfies the limits, or k is more than there are people."
+            ),
+        ]
+    return CommandResult(
+        found.to_dict,
+        words,
+        page=lambda **stamp: report.comparison_page(
+            found, title=f"Candidates for publication: {data.name}", source=data.name, policy=policy, **stamp
+        ),
+        next_step="discreet anonymise with the k and suppression of the candidate you choose",
+    )

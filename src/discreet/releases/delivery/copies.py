@@ -17,6 +17,7 @@ from discreet.kernel import Classes, Coded, Column, Recoding
 from discreet.kernel.arrays import Flags, Ints
 from discreet.kernel.hierarchy import Hierarchy
 from discreet.kernel.serialise import json_of
+from discreet.policy import Policy
 from discreet.releases.delivery import repository
 from discreet.releases.delivery.repository import StoredRelease
 from discreet.releases.delivery.service import Registry
@@ -117,9 +118,11 @@ class Copying:
             self.registry.refuse_delivery(self.kept, name)
         refuse_row_ids(list(self.table.published), self.manifest.settings.row_ids)
         recoding = recoded(self.table, self.manifest)
-        delimiter = (self.table.policy.delimiter if self.table.policy else None) or ","
+        policy = self.table.policy or Policy()
         done: dict[str, Delivered] = {}
-        with self.table.engine.folders(self.out, delimiter=delimiter) as folders:
+        with self.table.engine.folders(
+            self.out, delimiter=policy.delimiter or ",", formulas=policy.formulas
+        ) as folders:
             # A copy that is in its place must be the one that was written down.
             for name in recipients:
                 digest, copy = folders.present(name, self.data), self.kept.copy(name)
@@ -134,7 +137,7 @@ class Copying:
                 order = [marks.columns.index(name) for name in recoding.names]
                 labels = [tuple(cells[place] for place in order) for cells in marks.labels]
                 marked = Marked(labels, decoys.columns, decoys.places)
-                guarded = self.format != "parquet"
+                guarded = self.format != "parquet" and policy.formulas == "quote"
                 expected = ExpectedClasses.of(self.manifest)
                 with pooled(self.table, recoding, marked, folder=folders.scratch, guarded=guarded) as pool:
                     content = self.registry.ledger.fingerprint(pool.content)

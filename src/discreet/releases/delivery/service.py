@@ -21,6 +21,7 @@ from discreet.releases.delivery.repository import Copy, StoredRelease, subject_o
 from discreet.releases.manifest import Manifest
 from discreet.releases.manifest import digest as digest_of
 from discreet.releases.marks.codebook import derive
+from discreet.releases.plan import published_columns
 from discreet.releases.tracing.case import Traceable
 from discreet.store.tables.ledger import ENTRY
 
@@ -75,6 +76,8 @@ class Registry:
     def seal(self, manifest: Manifest, *, actor: str, state: str = "approved") -> StoredRelease:
         """Commit to a manifest: a new version, or further recipients of one. Nothing may leave the house before."""
         sealed, gates = manifest.seal(key=self.key(manifest.release)), manifest.gates
+        done = published_columns(manifest.published, manifest.released)
+        published = [f"{name} ({about['role']}): {about['treatment']}" for name, about in done.items()]
         now = timestamp(utc_now())
         before = self.find(manifest.release, manifest.version)
         known = before.copies if before else ()
@@ -106,7 +109,7 @@ class Registry:
                 "population_source": gates.population_source,
                 "population_licence": gates.population_licence,
                 "counts_only": gates.counts_only,
-                **listing("published", [f"{name} ({role})" for name, role in manifest.published.items()]),
+                **listing("published", published),
             },
             along=lambda connection: (
                 repository.revise(connection, kept, added) if manifest.revision else repository.add(connection, kept)

@@ -358,9 +358,9 @@ class DuckDBEngine(LocalOutput):
             sql = numbering_sql(column, relation=RELATION, quote=quote, matches=matches)
             return Numbering(*self.view.run(sql).fetchall()[0])
 
-    def fetch(self, names: Sequence[str]) -> dict[str, Coded]:
+    def fetch(self, names: Sequence[str], *, most: int | None = None) -> dict[str, Coded]:
         """The cells of some columns, in the order of the rows."""
-        return rows.fetch(self.view, names)
+        return rows.fetch(self.view, names, most=most)
 
     def chosen(self, recoding: Recoding, *, drop: Sequence[str]) -> Cells:
         return rows.chosen(self.view, recoding, drop=drop)
@@ -376,6 +376,9 @@ class DuckDBEngine(LocalOutput):
         Temporary tables are made on the connection and dropped again.
         """
         return rows.export(self.view, recoding, target, drop=drop, shuffled=shuffled)
+
+    def formula_cells(self, recoding: Recoding, *, drop: Sequence[str]) -> int:
+        return rows.formula_cells(self.view, recoding, drop=drop)
 
     @cached_property
     def _types(self) -> dict[str, str]:

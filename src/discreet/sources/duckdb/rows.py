@@ -6,6 +6,7 @@ import secrets
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -19,16 +20,17 @@ from discreet.sources.export.recode import (
     Spell,
     Tables,
     file_cell,
+    is_number,
     parquet_cell,
     postgres_type,
     prepare,
     server_cell,
 )
 from discreet.sources.export.staging import create, fill
-from discreet.sources.export.targets import FileTarget, TableTarget, unfit
+from discreet.sources.export.targets import FileTarget, TableTarget, formula_count_sql, unfit
 
 
-def fetch(desk: DuckDBDesk, names: Sequence[str]) -> dict[str, Coded]:
+def fetch(desk: DuckDBDesk, names: Sequence[str], *, most: int | None = None) -> dict[str, Coded]:
     """The cells of some columns, coded as they are counted."""
     kinds = {name: bare(desk.types[name]) for name in names}
     columns = ", ".join(f"{quote(name)} AS c{place}" for place, name in enumerate(names))
@@ -36,7 +38,8 @@ def fetch(desk: DuckDBDesk, names: Sequence[str]) -> dict[str, Coded]:
     with translated(desk.name):
         if desk.private:
             desk.run("SET preserve_insertion_order = true")
-        arrays = desk.run(f"SELECT {cells} FROM (SELECT {columns} FROM {RELATION})").fetchnumpy()
+        chance = "" if most is None else f" USING SAMPLE reservoir({most} ROWS)"
+        arrays = desk.run(f"SELECT {cells} FROM (SELECT {columns} FROM {RELATION}{chance})").fetchnumpy()
     return {name: fetched(arrays[f"c{place}"], kinds[name]) for place, name in enumerate(names)}
 
 
@@ -46,6 +49,18 @@ def chosen(desk: DuckDBDesk, recoding: Recoding, *, drop: Sequence[str]) -> Cell
     with prepared(desk, recoding, spell=str) as tables:
         select = outline.select(Dialect(quote), relation=RELATION, table=tables, title=str)
         return columnwise(outline.columns, desk.run(select).fetchall())
+
+
+def formula_cells(desk: DuckDBDesk, recoding: Recoding, *, drop: Sequence[str]) -> int:
+    """Cells of the published rows that a spreadsheet would run."""
+    outline = Outline.of(tuple(desk.types), recoding, drop=drop)
+    texts = outline.texts({name: bare(kind) for name, kind in desk.types.items()})
+    if not texts:
+        return 0
+    with prepared(desk, recoding, spell=str) as tables:
+        select = replace(outline, columns=texts).select(Dialect(quote), relation=RELATION, table=tables, title=str)
+        counted = formula_count_sql(select, texts, quote=quote, text="VARCHAR", is_number=is_number)
+        return int(desk.run(counted).fetchall()[0][0])
 
 
 @contextmanager

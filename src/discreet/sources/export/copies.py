@@ -21,6 +21,7 @@ from discreet.errors import UsageError
 from discreet.kernel import Recoding
 from discreet.kernel.arrays import Flags
 from discreet.policy import Policy
+from discreet.policy.schema import Formulas
 from discreet.sources.duckdb_scratch import bare, connect_file, copy, literal, quote, translated
 from discreet.sources.engine import CopyFolders, Engine, Marked, Pool, Target
 from discreet.sources.export.recode import NUMBERS, csv_cell, parquet_cell
@@ -87,7 +88,9 @@ class LocalOutput:
         if target.startswith(SCHEMES):
             return staged_table(target, count=policy.count, overwrite=overwrite)
         format_of(target)
-        return staged_file(Path(target), delimiter=policy.delimiter or ",", overwrite=overwrite)
+        return staged_file(
+            Path(target), delimiter=policy.delimiter or ",", formulas=policy.formulas, overwrite=overwrite
+        )
 
     def arrow(self: Engine, recoding: Recoding, *, drop: Sequence[str]) -> Any:
         """By way of a private Parquet file, which holds no value that is not published."""
@@ -98,9 +101,9 @@ class LocalOutput:
             self.export(recoding, target, drop=drop)
             return read_table(target.path)
 
-    def folders(self, out: str, *, delimiter: str) -> AbstractContextManager[CopyFolders]:
+    def folders(self, out: str, *, delimiter: str, formulas: Formulas = "quote") -> AbstractContextManager[CopyFolders]:
         """Folders of this machine."""
-        return local_folders(Path(out), delimiter=delimiter)
+        return local_folders(Path(out), delimiter=delimiter, formulas=formulas)
 
     def copies(
         self: Engine, recoding: Recoding, marked: Marked, *, drop: Sequence[str], folder: Path | None, guarded: bool
@@ -206,8 +209,8 @@ class FilePool:
             self.connection.register("ranked", {RANK: ranks(keep, secret)})
             try:
                 # Sorted while texts are numbers, then spelt: half the time.
-                if target.blank_is_missing != self.guarded:
-                    raise UsageError("A pool is for CSV or for Parquet.", remedy="Make one for each.")
+                if target.guards != self.guarded:
+                    raise UsageError("A pool is guarded against formulas or not.", remedy="Make one for each.")
                 cells = [
                     f"{quote(name) if self.guarded else parquet_cell(quote(name), kind)} AS {quote(target.spell(name))}"
                     for name, kind in self.kinds.items()

@@ -19,7 +19,7 @@ from discreet.kernel import Column, Recoding
 from discreet.kernel.arrays import Ints, Label
 from discreet.sources.duckdb_scratch import PLAIN_TYPES, literal
 from discreet.sources.engine import Target
-from discreet.sources.export.targets import NUMBER, guarded_sql
+from discreet.sources.export.targets import NUMBER, guarded, guarded_sql
 
 NOWHERE = -1
 """The code of a value that is in no class."""
@@ -88,6 +88,19 @@ class Outline:
         if not left:
             raise UsageError("No column is left to write.", remedy="Not every column can be an identifier.")
         return cls(left, recoding)
+
+    def texts(self, kinds: Mapping[str, str]) -> tuple[str, ...]:
+        """Columns whose cells a spreadsheet might run, by what each holds and is published as."""
+        labels = dict(zip(self.recoding.names, self.recoding.labels, strict=True))
+        return tuple(
+            name
+            for name in self.columns
+            if (
+                any(label != guarded(label) for label in labels[name] if label)
+                if name in labels
+                else kinds[name] not in NUMBERS
+            )
+        )
 
     def select(self, dialect: Dialect, *, relation: str, table: Callable[[str], str], title: Spell) -> str:
         """The one statement that recodes."""
@@ -196,7 +209,7 @@ PORTABLE = re.compile(
 
 def file_cell(target: Target) -> Callable[[str, str], str]:
     """How a file wants its cells."""
-    return csv_cell if target.blank_is_missing else parquet_cell
+    return csv_cell if target.guards else parquet_cell
 
 
 def csv_cell(column: str, kind: str) -> str:
@@ -204,7 +217,12 @@ def csv_cell(column: str, kind: str) -> str:
     if kind in NUMBERS:
         return column
     text = f"CAST({column} AS VARCHAR)"
-    return guarded_sql(text, is_number=f"regexp_full_match({text}, {literal(NUMBER)})")
+    return guarded_sql(text, is_number=is_number(text))
+
+
+def is_number(text: str) -> str:
+    """Whether the whole of a text is a number, in DuckDB."""
+    return f"regexp_full_match({text}, {literal(NUMBER)})"
 
 
 def parquet_cell(column: str, kind: str) -> str:

@@ -21,7 +21,7 @@ import numpy as np
 from discreet.errors import DataError, EmptySource, IntegrityError, UsageError
 from discreet.kernel import Classes, Coded, Histogram, Recoding
 from discreet.policy import Policy
-from discreet.policy.schema import Role
+from discreet.policy.schema import Formulas, Role
 from discreet.sources.engine import CopyFolders, Target, engine_for, require
 from discreet.sources.export.targets import FileTarget, TableTarget, occupied, unwritable
 from discreet.sources.server import address, connected, quote, quoted, translated
@@ -32,7 +32,7 @@ LOCK = "in-use"
 
 
 @contextmanager
-def staged_file(path: Path, *, delimiter: str, overwrite: bool) -> Iterator[FileTarget]:
+def staged_file(path: Path, *, delimiter: str, formulas: Formulas, overwrite: bool) -> Iterator[FileTarget]:
     """A file in a folder beside the target that only this user opens."""
     _refuse(path, overwrite=overwrite)
     try:
@@ -40,7 +40,7 @@ def staged_file(path: Path, *, delimiter: str, overwrite: bool) -> Iterator[File
     except OSError as error:
         raise unwritable(path, error) from None
     try:
-        yield FileTarget(str(folder / path.name), delimiter)
+        yield FileTarget(str(folder / path.name), delimiter, formulas)
         _refuse(path, overwrite=overwrite)
         try:
             (folder / path.name).replace(path)
@@ -149,7 +149,7 @@ def _as_seen(classes: Classes, names: Sequence[str], target: Target) -> Classes:
 
 # Folders of copies: each appears whole or not at all.
 @contextmanager
-def local_folders(out: Path, *, delimiter: str) -> Iterator[CopyFolders]:
+def local_folders(out: Path, *, delimiter: str, formulas: Formulas = "quote") -> Iterator[CopyFolders]:
     """On this machine, in a folder inside `out` that only this user opens."""
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -164,7 +164,7 @@ def local_folders(out: Path, *, delimiter: str) -> Iterator[CopyFolders]:
     try:
         with (aside / LOCK).open("w", encoding="ascii") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            yield LocalFolders(out, aside, delimiter)
+            yield LocalFolders(out, aside, delimiter, formulas)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
 
@@ -176,6 +176,7 @@ class LocalFolders:
     out: Path
     aside: Path
     delimiter: str
+    formulas: Formulas
 
     @property
     def scratch(self) -> Path:
@@ -191,7 +192,7 @@ class LocalFolders:
         stage = self.aside / "copy"
         shutil.rmtree(stage, ignore_errors=True)
         stage.mkdir()
-        return LocalFolder(stage, self.out / folder, self.delimiter)
+        return LocalFolder(stage, self.out / folder, self.delimiter, self.formulas)
 
 
 @dataclass(frozen=True)
@@ -201,9 +202,10 @@ class LocalFolder:
     stage: Path
     place: Path
     delimiter: str
+    formulas: Formulas
 
     def target(self, name: str) -> FileTarget:
-        return FileTarget(str(self.stage / name), self.delimiter)
+        return FileTarget(str(self.stage / name), self.delimiter, self.formulas)
 
     def write_text(self, name: str, text: str) -> None:
         (self.stage / name).write_text(text, encoding="utf-8", newline="\n")

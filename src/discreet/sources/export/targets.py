@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from discreet.errors import UsageError
+from discreet.policy.schema import Formulas
 from discreet.wording import reason
 
 Format = Literal["csv", "csv.gz", "parquet"]
@@ -20,6 +22,7 @@ class _Suffixed:
 
     address: str
     delimiter: str = ","
+    formulas: Formulas = "quote"
 
     @property
     def format(self) -> Format:
@@ -31,9 +34,14 @@ class _Suffixed:
         """A CSV knows no difference."""
         return self.format != "parquet"
 
+    @property
+    def guards(self) -> bool:
+        """Whether cells that a spreadsheet would run get an apostrophe."""
+        return self.format != "parquet" and self.formulas == "quote"
+
     def spell(self, text: str) -> str:
-        """A CSV is guarded against formulas, its header included."""
-        return text if self.format == "parquet" else guarded(text)
+        """A CSV is guarded against formulas, its header included, unless they are to be kept."""
+        return guarded(text) if self.guards else text
 
 
 @dataclass(frozen=True)
@@ -65,6 +73,7 @@ class TableTarget:
 
     delimiter = None
     blank_is_missing = False
+    guards = False
 
     def spell(self, text: str) -> str:
         """A database keeps text as it is."""
@@ -78,6 +87,7 @@ class FrameTarget:
     frame: Any = field(repr=False)
     delimiter = None
     blank_is_missing = False
+    guards = False
 
     def spell(self, text: str) -> str:
         """A frame keeps text as it is."""
@@ -128,8 +138,22 @@ def guarded(cell: str) -> str:
     return f"'{cell}" if cell.startswith(RISKY) and not re.fullmatch(NUMBER, cell) else cell
 
 
-def guarded_sql(cell: str, *, is_number: str) -> str:
-    """The same in SQL; `is_number` asks whether the whole cell is one."""
+def formula_sql(cell: str, *, is_number: str) -> str:
+    """Whether a spreadsheet would run a cell, in SQL; `is_number` asks whether the whole cell is a number."""
     # No IN: DuckDB makes a join of each list, and hundreds of columns hundreds of joins.
     risky = " OR ".join(f"LEFT({cell}, 1) = CHR({ord(mark)})" for mark in RISKY)
-    return f"CASE WHEN ({risky}) AND NOT {is_number} THEN CONCAT(CHR(39), {cell}) ELSE {cell} END"
+    return f"({risky}) AND NOT {is_number}"
+
+
+def guarded_sql(cell: str, *, is_number: str) -> str:
+    """The cell as `guarded` spells it, in SQL."""
+    return f"CASE WHEN {formula_sql(cell, is_number=is_number)} THEN CONCAT(CHR(39), {cell}) ELSE {cell} END"
+
+
+def formula_count_sql(
+    select: str, columns: Sequence[str], *, quote: Callable[[str], str], text: str, is_number: Callable[[str], str]
+) -> str:
+    """The statement that counts the cells of some columns that a spreadsheet would run."""
+    cells = [f"CAST({quote(name)} AS {text})" for name in columns]
+    flags = " + ".join(f"CASE WHEN {formula_sql(cell, is_number=is_number(cell))} THEN 1 ELSE 0 END" for cell in cells)
+    return f"SELECT CAST(COALESCE(SUM({flags}), 0) AS BIGINT) AS n FROM ({select}) AS published"

@@ -111,12 +111,15 @@ class PostgresEngine(LocalOutput):
         with self.source.cursor() as cursor:
             return Numbering(*cursor.execute(sql).fetchone())
 
-    def fetch(self, names: Sequence[str]) -> dict[str, Coded]:
+    def fetch(self, names: Sequence[str], *, most: int | None = None) -> dict[str, Coded]:
         """The cells of some columns, as the server sends the rows."""
-        return rows.fetch(self.source, names)
+        return rows.fetch(self.source, names, most=most)
 
     def chosen(self, recoding: Recoding, *, drop: Sequence[str]) -> Cells:
         return rows.chosen(self.source, recoding, drop=drop)
+
+    def formula_cells(self, recoding: Recoding, *, drop: Sequence[str]) -> int:
+        return rows.formula_cells(self.source, recoding, drop=drop)
 
     def desk(self, names: Sequence[str]) -> AbstractContextManager[DuckDBDesk]:
         """These columns, brought to this machine."""

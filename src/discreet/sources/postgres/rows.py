@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,12 @@ from discreet.errors import ColumnError, SourceNotFound, SourceUnreadable
 from discreet.kernel import Coded, Recoding
 from discreet.kernel.arrays import Label
 from discreet.kernel.hierarchy import text
-from discreet.sources.duckdb_scratch import DuckDBDesk, PrivateDesk, connect, copy, literal, postgres_csv
+from discreet.sources.duckdb_scratch import DuckDBDesk, PrivateDesk, bare, connect, copy, literal, postgres_csv
 from discreet.sources.duckdb_scratch import translated as duckdb_errors
 from discreet.sources.engine import Cells, Kind, Target, columnwise
 from discreet.sources.export.recode import PORTABLE, Dialect, Outline, Spell, Tables, duckdb_type, file_cell, prepare
 from discreet.sources.export.staging import create
-from discreet.sources.export.targets import FileTarget, TableTarget, unfit, unwritable
+from discreet.sources.export.targets import NUMBER, FileTarget, TableTarget, formula_count_sql, unfit, unwritable
 from discreet.sources.missing_codes import Code, blanked_sql
 from discreet.sources.server import connected, driver, matches, quote, quoted, translated, unreachable
 
@@ -131,10 +131,11 @@ class PostgresRelation:
             yield connection.cursor()
 
 
-def fetch(source: PostgresRelation, names: Sequence[str]) -> dict[str, Coded]:
+def fetch(source: PostgresRelation, names: Sequence[str], *, most: int | None = None) -> dict[str, Coded]:
     """The cells of some columns, as the server sends the rows."""
     with source.cursor() as cursor:
-        cursor.execute(f"SELECT {', '.join(map(quote, names))} FROM {source.sql}")
+        chance = "" if most is None else f" ORDER BY pg_catalog.random() LIMIT {most}"
+        cursor.execute(f"SELECT {', '.join(map(quote, names))} FROM {source.sql}{chance}")
         columns = columnwise(names, list(cursor))
     return {name: Coded.of(cells) for name, cells in columns.items()}
 
@@ -145,6 +146,20 @@ def chosen(source: PostgresRelation, recoding: Recoding, *, drop: Sequence[str])
     with source.transaction() as cursor:
         cursor.execute(recoded(source, outline, cursor, str))
         return columnwise(outline.columns, list(cursor))
+
+
+def formula_cells(source: PostgresRelation, recoding: Recoding, *, drop: Sequence[str]) -> int:
+    """Cells of the published rows that a spreadsheet would run."""
+    outline = Outline.of(tuple(source.types), recoding, drop=drop)
+    texts = outline.texts({name: bare(duckdb_type(kind)) for name, kind in source.types.items()})
+    if not texts:
+        return 0
+    with source.transaction() as cursor:
+        select = recoded(source, replace(outline, columns=texts), cursor, str)
+        counted = formula_count_sql(
+            select, texts, quote=quote, text="text", is_number=lambda cell: matches(cell, f"^({NUMBER})$")
+        )
+        return int(cursor.execute(counted).fetchone()[0])
 
 
 @contextmanager

@@ -13,6 +13,7 @@ import numpy as np
 from discreet.errors import ColumnError
 from discreet.kernel import Coded, Histogram, Recoding, Tally
 from discreet.policy import Policy
+from discreet.policy.schema import Formulas
 from discreet.sources import files
 from discreet.sources.cluster import matches, quote, translated
 from discreet.sources.duckdb_scratch import DuckDBDesk
@@ -108,9 +109,9 @@ class SparkEngine:
             (totals,) = self._run(sql).to_pylist()
         return Numbering(*totals.values())
 
-    def fetch(self, names: Sequence[str]) -> dict[str, Coded]:
+    def fetch(self, names: Sequence[str], *, most: int | None = None) -> dict[str, Coded]:
         """The cells of some columns, as the cluster sends the rows."""
-        return rows.fetch(self.frame, names)
+        return rows.fetch(self.frame, names, most=most)
 
     def chosen(self, recoding: Recoding, *, drop: Sequence[str]) -> Cells:
         return rows.chosen(self.frame, recoding, drop=drop)
@@ -133,9 +134,12 @@ class SparkEngine:
         """The published rows, brought to the driver."""
         return rows.brought(self.frame, recoding, drop=drop)
 
-    def folders(self, out: str, *, delimiter: str) -> AbstractContextManager[CopyFolders]:
+    def formula_cells(self, recoding: Recoding, *, drop: Sequence[str]) -> int:
+        return rows.formula_cells(self.frame, recoding, kinds=self._kinds, drop=drop)
+
+    def folders(self, out: str, *, delimiter: str, formulas: Formulas = "quote") -> AbstractContextManager[CopyFolders]:
         """Folders on the cluster."""
-        return nullcontext(rows.ClusterFolders(self.frame.sparkSession, out.rstrip("/"), delimiter))
+        return nullcontext(rows.ClusterFolders(self.frame.sparkSession, out.rstrip("/"), delimiter, formulas))
 
     def copies(
         self, recoding: Recoding, marked: Marked, *, drop: Sequence[str], folder: Path | None, guarded: bool

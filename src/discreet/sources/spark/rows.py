@@ -19,13 +19,14 @@ from discreet.kernel import Coded, Recoding
 from discreet.kernel.arrays import Flags, Label
 from discreet.kernel.hierarchy import text
 from discreet.policy import Policy
+from discreet.policy.schema import Formulas
 from discreet.sources import files
 from discreet.sources.cluster import ClusterDisk, disk_errors, quote, translated
 from discreet.sources.duckdb_scratch import DuckDBDesk
 from discreet.sources.engine import Cells, Field, Kind, Marked, Target, engine_for
 from discreet.sources.export.copies import MARK, UNMARKED
 from discreet.sources.export.recode import Dialect, Outline, Spell, base_codes, kept_codes
-from discreet.sources.export.targets import NUMBER, FolderTarget, format_of, guarded_sql, unfit
+from discreet.sources.export.targets import NUMBER, FolderTarget, format_of, formula_count_sql, guarded_sql, unfit
 from discreet.sources.missing_codes import Code, number_patterns, numbers_among
 from discreet.sources.server import SCHEMES
 
@@ -67,8 +68,12 @@ def with_points(frame: Any, name: str, decimal: str) -> Any:
     return frame.select(*[cell.alias(column) for column, cell in cells.items()])
 
 
-def fetch(frame: Any, names: Sequence[str]) -> dict[str, Coded]:
+def fetch(frame: Any, names: Sequence[str], *, most: int | None = None) -> dict[str, Coded]:
     """The cells of some columns, as the cluster sends the rows."""
+    if most is not None:
+        from pyspark.sql.functions import rand
+
+        frame = frame.orderBy(rand()).limit(most)
     arrow = _arrow(frame, names)
     return {name: files.coded(arrow.column(place)) for place, name in enumerate(names)}
 
@@ -128,7 +133,7 @@ def staged(frame: Any, target: str, policy: Policy, *, name: str, overwrite: boo
     disk = ClusterDisk.of(frame.sparkSession, target)
     disk.refuse(overwrite=overwrite)
     try:
-        yield FolderTarget(disk.stage, policy.delimiter or ",", frame.sparkSession)
+        yield FolderTarget(disk.stage, policy.delimiter or ",", policy.formulas, frame.sparkSession)
         disk.put(overwrite=overwrite)
     finally:
         disk.clear()
@@ -149,9 +154,25 @@ def export(
         raise unfit(name, remedy="Give the name of a folder on the cluster that ends in .parquet or .csv.")
     outline = Outline.of(tuple(frame.columns), recoding, drop=drop)
     with translated("export"):
-        cell_of = Dialect(quote, lambda name, cell: csv_cell(cell, kinds[name]) if target.blank_is_missing else cell)
+        spelt = target.blank_is_missing
+        cell_of = Dialect(
+            quote, lambda name, cell: csv_cell(cell, kinds[name], guards=target.guards) if spelt else cell
+        )
         published = recoded(frame, outline, cell_of, target.spell)
         return write(in_random_order(published, secrets.token_bytes(32)) if shuffled else published, target)
+
+
+def formula_cells(frame: Any, recoding: Recoding, *, kinds: Mapping[str, Kind], drop: Sequence[str]) -> int:
+    """Cells of the published rows that a spreadsheet would run."""
+    outline = Outline.of(tuple(frame.columns), recoding, drop=drop)
+    safe = ("number", "boolean", "date")
+    texts = outline.texts({name: "BIGINT" if kind in safe else "VARCHAR" for name, kind in kinds.items()})
+    if not texts:
+        return 0
+    with translated("count"):
+        published = recoded(frame, replace(outline, columns=texts), Dialect(quote), str)
+        sql = formula_count_sql("SELECT * FROM {published}", texts, quote=quote, text="STRING", is_number=is_number)
+        return int(frame.sparkSession.sql(sql, published=published).first()["n"])
 
 
 def brought(frame: Any, recoding: Recoding, *, drop: Sequence[str]) -> Any:
@@ -177,13 +198,17 @@ def in_random_order(frame: Any, secret: bytes, *, position: str | None = None) -
     return frame.orderBy(sha2(concat(lit(hashlib.sha256(secret).hexdigest()), row.cast("string")), 256))
 
 
-def csv_cell(column: str, kind: Kind) -> str:
-    """A column guarded against formulas where it could hold one."""
+def csv_cell(column: str, kind: Kind, *, guards: bool) -> str:
+    """A column as text, guarded against formulas where it could hold one."""
     if kind in ("number", "boolean"):
         return column
     words = f"CAST({column} AS STRING)"
-    # in Java, $ also matches before a line break at the end
-    return words if kind == "date" else guarded_sql(words, is_number=f"{words} RLIKE r'^({NUMBER})\\z'")
+    return guarded_sql(words, is_number=is_number(words)) if guards and kind != "date" else words
+
+
+def is_number(text: str) -> str:
+    """Whether the whole of a text is a number; in Java, $ also matches before a line break at the end."""
+    return f"{text} RLIKE r'^({NUMBER})\\z'"
 
 
 def write(frame: Any, target: FolderTarget) -> int:
@@ -304,7 +329,9 @@ class SparkPool:
             absent = np.flatnonzero(~present).tolist()
             rows = self.frame.where(~col(MARK).isin(absent)) if absent else self.frame
             spelt = {
-                name: csv_cell(named(name), self.kinds.get(name, "text")) if target.blank_is_missing else named(name)
+                name: csv_cell(named(name), self.kinds.get(name, "text"), guards=target.guards)
+                if target.blank_is_missing
+                else named(name)
                 for name in self.columns
             }
             cells = [expr(cell).alias(target.spell(name)) for name, cell in spelt.items()]
@@ -333,6 +360,7 @@ class ClusterFolders:
     session: Any = field(repr=False)
     out: str
     delimiter: str
+    formulas: Formulas
     scratch = None
 
     def present(self, folder: str, name: str) -> str | None:
@@ -347,7 +375,7 @@ class ClusterFolders:
         disk = ClusterDisk.of(self.session, f"{self.out}/{folder}")
         disk.make_parent()
         disk.refuse(overwrite=False)
-        return ClusterFolder(disk, self.session, self.delimiter)
+        return ClusterFolder(disk, self.session, self.delimiter, self.formulas)
 
 
 @dataclass(frozen=True)
@@ -357,9 +385,10 @@ class ClusterFolder:
     disk: ClusterDisk
     session: Any = field(repr=False)
     delimiter: str
+    formulas: Formulas
 
     def target(self, name: str) -> FolderTarget:
-        return FolderTarget(f"{self.disk.stage}/{name}", self.delimiter, self.session)
+        return FolderTarget(f"{self.disk.stage}/{name}", self.delimiter, self.formulas, self.session)
 
     def write_text(self, name: str, text: str) -> None:
         self.disk.write(f"{self.disk.stage}/{name}", text.encode())

@@ -19,6 +19,7 @@ from discreet.errors import IntegrityError, SourceNotFound, StoreUnreachable
 from discreet.kernel import Coded, Histogram, Recoding, Tally
 from discreet.ledger.keys import Keys
 from discreet.policy import Policy
+from discreet.policy.schema import Formulas
 from discreet.sources import Engine, Field, Numbering, Table, read
 from discreet.sources.engine import Cells, CopyFolders, Marked, Pool, Target
 from discreet.web.datasets.inspection import ServerTable, allowed_or_none
@@ -200,9 +201,9 @@ class WatchedEngine:
         """Whether the numbers of a column are on one row each."""
         return self.engine.numbering(column)
 
-    def fetch(self, names: Sequence[str]) -> dict[str, Coded]:
+    def fetch(self, names: Sequence[str], *, most: int | None = None) -> dict[str, Coded]:
         """The cells of some columns."""
-        return self.engine.fetch(names)
+        return self.engine.fetch(names, most=most)
 
     def chosen(self, recoding: Recoding, *, drop: Sequence[str]) -> Cells:
         """The rows that a recoding publishes."""
@@ -224,9 +225,13 @@ class WatchedEngine:
         """The published rows as an Arrow table."""
         return self.engine.arrow(recoding, drop=drop)
 
-    def folders(self, out: str, *, delimiter: str) -> AbstractContextManager[CopyFolders]:
+    def formula_cells(self, recoding: Recoding, *, drop: Sequence[str]) -> int:
+        """Cells of the published rows that a spreadsheet would run."""
+        return self.engine.formula_cells(recoding, drop=drop)
+
+    def folders(self, out: str, *, delimiter: str, formulas: Formulas = "quote") -> AbstractContextManager[CopyFolders]:
         """Where the folders of copies are made."""
-        return self.engine.folders(out, delimiter=delimiter)
+        return self.engine.folders(out, delimiter=delimiter, formulas=formulas)
 
     def copies(
         self, recoding: Recoding, marked: Marked, *, drop: Sequence[str], folder: Path | None, guarded: bool

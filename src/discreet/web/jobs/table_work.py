@@ -170,15 +170,19 @@ def anonymise_table(task: TableTask) -> JobOutcome:
     name = task.dataset.name
     options = [f"--{choice.replace('_', '-')} {value}" for choice, value in given.items()]
     frame: dict[str, Any] = {"source": name, "policy": task.policy, "frontier": points, "lattice": nodes}
+    frame["formulas"] = None if file is None else result.formulas(file)
+    frame["utility"] = result.measures() if after is not None else None
     frame["command"] = task.command("anonymise", *options, "--out safe.csv")
     shown = anonymised_findings(result, before=before, after=after, source=name)
-    roles = [f"{column} ({about['role']})" for column, about in result.columns.items()]
+    roles = [f"{column} ({about['role']}): {about['treatment']}" for column, about in result.columns.items()]
     return JobOutcome(
         event="anonymity.made",
         numbers={
             **result.to_dict(),
             "heights": {column.name: column.hierarchy.height for column in result.recoding.classes.columns},
             "frontier": [point.to_dict() for point in points],
+            "formulas": frame["formulas"],
+            "measures": None if frame["utility"] is None else frame["utility"].to_dict(),
             "before": before.to_dict(),
             "after": None if after is None else after.to_dict(),
             "findings": [asdict(finding) for finding in shown],

@@ -1,0 +1,154 @@
+"""Comparison report: candidates for publication in a table and a picture per metric."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Sequence
+
+from discreet.anonymity import Candidate, TableComparison
+from discreet.policy import Policy
+from discreet.report.anonymisation_findings import LOSSES
+from discreet.report.assessment import REFERENCES
+from discreet.report.charts.axes import linear
+from discreet.report.charts.lines import STROKES, Axes, Line, line_chart
+from discreet.report.toolkit import page
+from discreet.report.toolkit.page import Figure, Finding, Pill, Row, Table
+from discreet.report.toolkit.words import every, people, plural
+from discreet.wording import brief_percent, fine_percent, measure
+
+HEAD = (
+    "k", "May be left out", "Search", "Loss", "Left out", "Classes", "Average risk", "Highest risk", "Detail retained",
+    "Levels",
+)  # fmt: skip
+
+
+def levels_in_words(candidate: Candidate) -> str:
+    """The levels of a candidate on one line."""
+    if candidate.levels is None:
+        return ""
+    return ", ".join(f"{name} {level}" for name, level in candidate.levels.items()) or "class by class"
+
+
+def comparison_page(
+    comparison: TableComparison,
+    *,
+    title: str,
+    source: str,
+    created: datetime.datetime,
+    command: str,
+    version: str,
+    policy: Policy | None = None,
+) -> str:
+    """The report: findings, a picture per metric, every candidate, method, command."""
+    metrics = list(dict.fromkeys(one.loss_name for one in comparison.candidates))
+    figures = [figure for metric in metrics for figure in _figures(comparison, metric)]
+    missing = len(comparison.candidates) - len(comparison.possible)
+    parts = [
+        page.findings(_findings(comparison, metrics), figures),
+        page.evidence(figures),
+        page.section("candidates", "Candidates", *(_table(comparison, metric) for metric in metrics)),
+        page.parameters("What was compared", [("Columns", every(comparison.columns))], policy),
+        page.method(
+            [
+                (
+                    "For each combination of limits the levels of least loss were searched, or values recoded class by class "
+                    "where the search says so. People were counted once for all of them."
+                ),
+                (
+                    "The risk of a person is one over the size of the class (El Emam & Dankar 2008). Detail retained is the "
+                    "share of its hierarchy that a published value leaves open, averaged over people and columns."
+                ),
+                *(f"Loss (`{name}`): {LOSSES[name].meaning}." for name in metrics if name in LOSSES),
+            ],
+            [REFERENCES["elemam"]],
+        ),
+        page.reproduce(command, note=page.policy_note(policy)),
+    ]
+    pills = [Pill("=", plural(len(comparison.candidates), "candidate"), "plain")]
+    if missing:
+        pills.append(Pill("▲", f"{missing:,} not possible", "danger"))
+    return page.document(
+        parts,
+        kicker="Candidates for publication",
+        title=title,
+        about=[source, people(comparison.records)],
+        pills=pills,
+        created=created,
+        version=version,
+    )
+
+
+def _findings(comparison: TableComparison, metrics: Sequence[str]) -> Iterator[tuple[str, Finding]]:
+    """The best and the strictest candidate of each metric, and what is not possible."""
+    for metric in metrics:
+        possible = [one for one in comparison.possible if one.loss_name == metric]
+        if not possible:
+            continue
+        best = min(possible, key=lambda one: one.loss or 0.0)
+        safest = min(possible, key=lambda one: (one.highest_risk or 0.0, one.loss or 0.0))
+        yield (
+            f"loss-{metric}",
+            Finding(
+                f"Least is lost with k = {best.k:,} and up to {brief_percent(best.suppression)} left out: {metric} "
+                f"{measure(best.loss or 0.0)}. The lowest highest risk, {fine_percent(safest.highest_risk or 0.0)}, costs "
+                f"{measure(safest.loss or 0.0)} with k = {safest.k:,}.",
+                "Choose the strictest candidate that the analysis can do with, and anonymise with its k and suppression.",
+            ),
+        )
+    if refused := [one for one in comparison.candidates if not one.possible]:
+        yield (
+            "candidates",
+            Finding(
+                f"{plural(len(refused), 'candidate')} of {len(comparison.candidates):,} cannot be reached: {refused[0].why}",
+                "Allow more people to be left out, or give columns a level with one value for all.",
+            ),
+        )
+
+
+def _figures(comparison: TableComparison, metric: str) -> Iterator[Figure]:
+    """Loss by k, a line for each search and share of people who may be left out."""
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for one in comparison.possible:
+        if one.loss_name == metric and one.loss is not None:
+            label = f"up to {brief_percent(one.suppression)} left out, {one.search}"
+            lines.setdefault(label, []).append((float(one.k), one.loss))
+    drawn = [Line(label, tuple(sorted(points)), steps=False) for label, points in lines.items()][: len(STROKES)]
+    if not drawn:
+        return
+    sizes, losses = zip(*(point for line in drawn for point in line.points), strict=True)
+    axes = Axes(linear([0.0, *sizes]), linear([0.0, *losses], zero=True), "k: smallest class", f"Loss ({metric})")
+    reading = ["Further down less is lost; further right more people look alike.", "Points are joined to be followed."]
+    if len(lines) > len(drawn):
+        reading.append(f"The first {len(drawn)} of {len(lines)} lines are drawn; the table has all.")
+    yield Figure(
+        key=f"loss-{metric}",
+        title=f"What more protection costs, by {metric}",
+        about=f"Loss by k in {plural(len(drawn), 'line')}, from {measure(min(losses))} to {measure(max(losses))}.",
+        reading=tuple(reading),
+        chart=line_chart(drawn, axes),
+        table=_table(comparison, metric),
+    )
+
+
+def _table(comparison: TableComparison, metric: str) -> Table:
+    rows: list[Row] = []
+    for one in comparison.candidates:
+        if one.loss_name != metric:
+            continue
+        limits = (f"{one.k:,}", brief_percent(one.suppression), one.search)
+        if one.loss is None:
+            rows.append((*limits, "not possible", "", "", "", "", "", ""))
+            continue
+        rows.append(
+            (
+                *limits,
+                measure(one.loss),
+                f"{one.suppressed:,}",
+                f"{one.classes:,}",
+                fine_percent(one.average_risk or 0.0),
+                fine_percent(one.highest_risk or 0.0),
+                brief_percent(one.detail or 0.0),
+                levels_in_words(one),
+            )
+        )
+    return Table(f"Every candidate, by {metric}", HEAD, tuple(rows), (0, 1, 3, 4, 5, 6, 7, 8))
