@@ -11,7 +11,7 @@ import pyarrow
 import pytest
 
 import discreet
-from discreet.errors import ColumnError, CountError, EmptySource, WeightError
+from discreet.errors import ColumnError, CountError, EmptySource, UsageError, WeightError
 from tests.contract.readers import Reader
 
 ROWS: list[dict[str, Any]] = [
@@ -208,3 +208,16 @@ def test_survey_weights_must_be_positive_numbers(reader: Reader) -> None:
     rows = [*ROWS[:3], {**ROWS[2], "dose": Decimal("0.00")}, {**ROWS[2], "dose": Decimal("-1.50")}, ROWS[3]]
     with pytest.raises(WeightError, match="on 3 rows"):
         discreet.assess(reader(arrow_table(rows), discreet.Policy.from_dict(SURVEY)))
+
+
+def test_only_sources_with_an_order_have_rows(reader: Reader) -> None:
+    rows = [{"sex": sex, "zip": place} for sex, place in ("M1", "F1", "F1", "M2")]
+    table = reader(
+        arrow_table(rows), discreet.Policy.from_dict({"columns": {"sex": {"role": "quasi"}, "zip": {"role": "quasi"}}})
+    )
+    found = discreet.assess(table)
+    if table.engine.ordered:
+        assert found.records()["class_size"].tolist() == [1, 2, 2, 1]
+    else:
+        with pytest.raises(UsageError, match="no order that stays"):
+            found.records()

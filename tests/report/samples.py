@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from html.parser import HTMLParser
+
+import numpy as np
 
 from discreet.kernel import Classes, Tally
 from discreet.kernel.hierarchy import Histogram
@@ -29,6 +32,14 @@ def with_illness(rows: Sequence[tuple[str, str, int]], name: str = "illness") ->
 
 
 ILL = [("z1", "flu", 1), ("z2", "flu", 3), ("z2", "cold", 4), ("z3", "cold", 30)]
+
+
+def surveyed(*sizes: int, weight: float | None = 12.5, homes: Sequence[str | None] = ("1", "2", None)) -> Classes:
+    """The same with survey weights and household numbers."""
+    lines = [(f"z{place}", homes[place % len(homes)], size) for place, size in enumerate(sizes)]
+    joint = Histogram.from_rows(["zip", "home"], lines)
+    weights = None if weight is None else np.array([size * weight for size in sizes])
+    return crowds(*sizes).with_survey(replace(joint, weights=weights), household="home")
 
 
 class People:
@@ -73,6 +84,9 @@ def every_kind() -> Iterator[tuple[str, Assessment]]:
     yield "hostile", assess(with_illness(ILL, HOSTILE), economics=game)
     yield "threshold within a band", assess(crowds(1, 6, 8, 30), threshold=0.15)
     yield "threshold 1", assess(crowds(1, 6), threshold=1.0)
+    yield "survey", assess(surveyed(1, 6, 2))
+    yield "survey, one household", assess(surveyed(2, homes=["1"]))
+    yield "survey, population", assess(surveyed(1, 6, 2, weight=None), population=crowds(1, 60, 700))
 
 
 def people_profile() -> Profile:

@@ -160,3 +160,21 @@ def test_weights_that_are_no_positive_numbers_are_refused_without_showing_them(c
 def test_weights_and_counts_do_not_go_together() -> None:
     with pytest.raises(PolicyError, match="both weight and count"):
         policy(weight="w", count="n")
+
+
+def test_what_remains_after_anonymising_is_weighted_too() -> None:
+    frame = pandas.DataFrame(
+        {"town": list("aabb"), "home": list("1122"), "w": [2.0, 3.0, 4.0, 50.0], "sex": list("xyxx")}
+    )
+    roles = {"town": {"role": "quasi", "hierarchy": {"any": "*"}}, "home": {"role": "drop"}, "sex": {"role": "drop"}}
+    rules = discreet.Policy.from_dict({"data": {"weight": "w", "household": "home"}, "columns": roles})
+    table = discreet.read(frame, policy=rules)
+    for k, sums in ((2, [5.0, 54.0]), (3, [59.0])):
+        found = discreet.anonymise(table, k=k)
+        after = found.assess()
+        size = 4 // len(sums)
+        assert after.weighted is not None
+        assert after.weighted.expected_reidentifications == pytest.approx(sum(size * risk_of(size, F) for F in sums))
+        assert after.household is not None
+        assert after.household.households == 2
+        assert found.columns["w"]["role"] == "weight"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -18,6 +18,7 @@ from discreet.errors import MissingExtra, UsageError
 from discreet.kernel import Classes, Column, Recoding
 from discreet.kernel.serialise import card, json_of
 from discreet.risk import Assessment, assess
+from discreet.risk.assessment import Surveyed
 from discreet.wording import brief_percent
 
 
@@ -217,7 +218,12 @@ class Anonymised:
     def assess(self, population: Any = None, threshold: float | None = None) -> Assessment:
         """The risk that remains."""
         crowd = self.population if population is None else population
-        return assess(self.published, population=crowd if self.levels else None, threshold=threshold)
+        published = self.published
+        if isinstance(self.table, Surveyed):
+            sample = self.table.surveyed(self.recoding.classes)
+            if sample.survey is not None:
+                published = replace(self, recoding=replace(self.recoding, classes=sample)).published
+        return assess(published, population=crowd if self.levels else None, threshold=threshold)
 
     def write(self, target: str | Path, *, overwrite: bool = False) -> int:
         """Write the published table, verified class by class before it takes its place; the number of rows."""

@@ -25,6 +25,8 @@ HIERARCHIES = "Policy with roles and hierarchies."
 FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, file_okay=False)
 PATH = click.Path(path_type=Path)
+LARGE_COUNT = 20
+"""The least count of people from which on counts are more likely survey weights."""
 
 
 class Decorator(Protocol):
@@ -161,9 +163,18 @@ def tied_rows_notes(table: Table) -> list[str]:
 
 
 def repeated_notes(table: Table) -> list[str]:
-    """What to say where rows are counted as people although identifiers repeat."""
-    return [
+    """What to say where rows may be counted as the wrong number of people."""
+    notes = [
         f"Note: {numbering.repeated:,} values of the identifier {name} occur on more than one row; figures about people "
         f"count rows. Say in the policy whose row it is: [data] person = {json.dumps(name, ensure_ascii=False)}."
         for name, numbering in table.repeated_numbers.items()
     ]
+    count = table.policy.count if table.policy is not None else None
+    counts = [] if count is None else table.engine.count([count]).columns[count].values
+    least = min((float(number) for number in counts if number is not None), default=0)
+    if least >= LARGE_COUNT:
+        notes.append(
+            f"Note: every row stands for at least {least:,.0f} people of the data by the column {count}, so nobody "
+            "looks alone. Is it a survey weight? Then name it by [data] weight instead of count in the policy."
+        )
+    return notes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -98,3 +99,11 @@ def numbered(coded: Coded) -> Ints:
     """Numbers from 0 on for the values of a column; -1 where there is none, or a blank one."""
     known = np.array([value is not None and bool(value.strip()) for value in coded.values], dtype=bool)
     return np.where(known, np.arange(len(known)), -1)[coded.codes] if len(known) else coded.codes
+
+
+def people_of_rows(columns: Mapping[str, Coded], count: Sequence[str]) -> Ints:
+    """How many people each row stands for: one, unless a column says so."""
+    for name in count:
+        numbers = [int(float(value or 0)) for value in columns[name].values]
+        return np.array(numbers, dtype=np.int64)[columns[name].codes]
+    return np.ones(len(next(iter(columns.values())).codes), dtype=np.int64)

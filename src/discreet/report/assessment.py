@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from discreet.policy import Policy
 from discreet.report.assessment_findings import MODELS, ROLES, allowed, by_topic, profile_findings, role_in
 from discreet.report.charts.bars import Bar, Fill, Group, count_bar, share_bar, spark
+from discreet.report.survey import SURVEY_REFERENCES, survey_figure, survey_measures, survey_method
 from discreet.report.toolkit import page
 from discreet.report.toolkit.html import Child, join
 from discreet.report.toolkit.page import Cell, Figure, Row, Table, card, cards, folded_table
@@ -27,6 +28,8 @@ def pictures(assessment: Assessment, profile: Profile | None) -> Iterator[Figure
         yield population(assessment, assessment.population_uniqueness)
     if assessment.inference:
         yield sensitive(assessment)
+    if assessment.weighted is not None or assessment.household is not None:
+        yield survey_figure(assessment)
     if profile is not None and profile.telling:
         yield combinations(profile)
 
@@ -234,6 +237,7 @@ def combinations(profile: Profile) -> Figure:
 ELSEWHERE = {"economics": "measured", "population": "remains"}
 """Where a finding without a picture leads."""
 REFERENCES = {
+    **SURVEY_REFERENCES,
     "sweeney": "Sweeney, L. (2002). k-anonymity: a model for protecting privacy. International Journal of Uncertainty, "
     "Fuzziness and Knowledge-Based Systems 10(5).",
     "elemam": "El Emam, K. & Dankar, F. K. (2008). Protecting privacy using k-anonymity. Journal of the American Medical "
@@ -313,6 +317,7 @@ def assessment_parts(
     cited += ["nergiz"] if assessment.presence is not None else []
     cited += ["machanavajjhala", "li", "cao"] if assessment.inference else []
     cited += ["wan"] if assessment.economics is not None else []
+    cited += ["benedetti", "franconi"] if assessment.weighted is not None else []
     return [
         page.findings(by_topic(assessment, source), figures, elsewhere=ELSEWHERE),
         page.evidence(figures),
@@ -337,18 +342,10 @@ def columns(profile: Profile, policy: Policy | None = None) -> list[Child | Tabl
         if shares:
             about = f"{len(shares)} bars; the tallest is {brief_percent(max(shares))} of people."
             shape = spark(shares, key=f"shape-{place}", title=f"Distribution of {column.name}", about=about)
-        rows.append(
-            (
-                join(column.name),
-                ROLES[column.role] if policy is None else role_in(policy, column.name),
-                f"{column.distinct:,}",
-                brief_percent(column.share_unique),
-                shape,
-                f"{column.missing:,}",
-                column.looks,
-                *([join(column.reason)] if policy is None else []),
-            )
-        )
+        role = ROLES[column.role] if policy is None else role_in(policy, column.name)
+        counted: Row = (f"{column.distinct:,}", brief_percent(column.share_unique), shape, f"{column.missing:,}")
+        why = [join(column.reason)] if policy is None else []
+        rows.append((join(column.name), role, *counted, column.looks, *why))
         bars = ", ".join(map(brief_percent, shares)) or "not shown"
         shapes.append((join(column.name), bars, brief_percent((column.hidden + column.missing) / profile.records)))
     shared = ("Distinct", "People alone", "Shape", "Missing", "Looks like")
@@ -383,6 +380,7 @@ def measures(assessment: Assessment) -> Iterator[tuple[str, str, str]]:
         yield "Presence, lowest", lowest, "least probability that a person of the population is in the data"
         yield "Presence, highest", highest, "largest such probability; 100 % means certain"
         yield "Uncovered people", f"{presence.uncovered:,}", "people of the data whom the population shows too few of"
+    yield from survey_measures(assessment)
     if (game := assessment.economics) is not None:
         yield "Attacked", f"{game.attacked:,}", "people whom it pays to attack"
         yield "Re-identified", decimal(game.reidentified, digits=1), "of them, expected"
@@ -437,6 +435,7 @@ def method(assessment: Assessment) -> Iterator[str]:
             "Unique people of the population are estimated by the models of Zayatz (1991), Pitman (1995; Hoshino 2001) "
             "and the slide negative binomial (Chen & Keller-McNulty 1998); the rule of Dankar et al. (2012) chooses one."
         )
+    yield from survey_method(assessment)
     if assessment.presence is not None:
         yield "How certain it is that a person is in the data follows Nergiz et al. (2007)."
     if assessment.inference:

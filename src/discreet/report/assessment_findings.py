@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator
 
 from discreet.policy import Policy
+from discreet.report.survey import survey_findings
 from discreet.report.toolkit.page import Finding, topic
 from discreet.report.toolkit.words import (
     about,
@@ -55,6 +56,8 @@ def by_topic(assessment: Assessment, source: str) -> Iterator[tuple[str, Finding
     yield "population", in_population(assessment, source)
     for finding in inferred(assessment):
         yield "sensitive", finding
+    for finding in survey_findings(assessment):
+        yield "survey", finding
     game = assessment.economics
     if game is not None and game.attacked == 0:
         yield topic(

@@ -3,6 +3,7 @@
 from discreet.risk.assessment import Assessment, assess
 from discreet.risk.inference import Inference, infer
 from discreet.risk.population import PopulationUniqueness, estimate
+from discreet.risk.records import RecordRisks
 from discreet.risk.reidentification import (
     Band,
     Economics,
@@ -30,6 +31,7 @@ __all__ = [
     "PopulationUniqueness",
     "Presence",
     "Profile",
+    "RecordRisks",
     "Reidentification",
     "WeightedRisk",
     "assess",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, SupportsIndex, runtime_checkable
+from typing import Any, Protocol, SupportsIndex, cast, runtime_checkable
 
 from discreet.errors import EmptySource, UsageError
 from discreet.kernel import Classes, Countable
@@ -14,6 +14,7 @@ from discreet.policy import Limits, Policy
 from discreet.risk.inference import Inference, infer
 from discreet.risk.input_tables import PolicyLike, opened
 from discreet.risk.population import PopulationUniqueness, estimate
+from discreet.risk.records import Ordered, RecordRisks, Records
 from discreet.risk.reidentification import (
     Band,
     Economics,
@@ -80,7 +81,8 @@ class Assessment:
     columns: tuple[str, ...]
     levels: Mapping[str, int]
     threshold: float
-    records: int
+    records: Records
+    """How many people there are; `records()` gives the risks of each row, for the custodian only."""
     classes: int
     uniques: int
     """People who are alone in a class; with several rows, in at least one."""
@@ -237,11 +239,16 @@ def assess(
     members = MemberRisk.of(sample, linked, known=everybody is not None)
     alike, crowded = sample.people_once(), sample.people_once(linked)
     several = None if sample.members is None else alike
+
+    def listing() -> RecordRisks:
+        rows = cast(Ordered, table).in_order(sample)
+        return RecordRisks.of(sample, rows, linked=None if everybody is None else linked, members=members)
+
     return Assessment(
         columns=sample.names,
         levels=sample.levels,
         threshold=threshold,
-        records=sample.records,
+        records=Records(sample.records, listing if isinstance(table, Ordered) else None),
         classes=len(sample),
         uniques=sample.people(sample.sizes == 1),
         k=int(sample.sizes.min()),

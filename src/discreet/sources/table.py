@@ -18,6 +18,7 @@ from discreet.kernel.arrays import Ints
 from discreet.kernel.number_rules import with_decimal
 from discreet.kernel.rules import OutsideValues, bound_columns, outside_error
 from discreet.kernel.serialise import card
+from discreet.kernel.survey import Survey, people_of_rows
 from discreet.policy import Policy
 from discreet.policy.draft import key_of, value
 from discreet.sources.engine import Cells, Engine, Field, engine_for, require
@@ -175,6 +176,20 @@ class Table:
         histogram = self.engine.count(names, weight=policy.count, survey=policy.weight)
         people = self._whose(histogram) if classes.members is not None else None
         return classes.with_survey(histogram, household=policy.household, people=people)
+
+    def in_order(self, classes: Classes) -> Survey:
+        """The class, the household and the person of each row, in the order of the source."""
+        if not self.engine.ordered:
+            raise UsageError(
+                f"The rows of {self.name} have no order that stays, so they cannot be numbered.",
+                remedy="Write them to a CSV or Parquet file, or to a frame, in an order that you know, and assess that.",
+            )
+        home = self.policy.household if self.policy is not None else None
+        named = [*classes.names, *([home] if home else []), *self._weight, *self.person]
+        columns = self.engine.fetch(tuple(dict.fromkeys(named)))
+        rows = Histogram(columns, people_of_rows(columns, self._weight))
+        people = self._whose(rows) if classes.members is not None else None
+        return Survey.of(rows, classes.places(columns, len(rows.counts)), household=home, people=people)
 
     def each(self, names: Sequence[str]) -> Iterator[Classes]:
         """People per value of each column alone; faster than `classes` per column."""

@@ -83,7 +83,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("hierarchy show", "policy.toml zip --data town.parquet"),
     ("hierarchy export", "policy.toml zip --data town.parquet"),
     ("assess", f"{TOWN} --population people.csv"),
-    ("assess", "sample.csv --policy sample.toml"),
+    ("assess", "sample.csv --policy sample.toml --records records.csv"),
     ("attack init", "--out attack.toml"),
     ("attack table", f"{TOWN} --external people.csv --attack attack.toml --loss year --classes risks.csv"),
     ("attack thresholds", "--attack attack.toml"),

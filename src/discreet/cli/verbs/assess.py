@@ -11,6 +11,7 @@ import click
 import discreet
 from discreet import report
 from discreet.cli.options import (
+    FILE,
     draft_option,
     listed,
     number_of_people,
@@ -45,8 +46,19 @@ PROFILED = 500_000
 @policy_option()
 @option("--population", metavar="POP", help="The people an adversary may know of: a table, or their number.")
 @option("--threshold", type=float, metavar="T", help="Risk above which a person counts as at risk [policy, or 0.2].")
+@option(
+    "--records", type=FILE, metavar="FILE", help="Write the risk of every row (CSV, Parquet); for the custodian only."
+)
+@option("--overwrite", is_flag=True, help="Replace the file of --records if it exists.")
 @output("Print the figures as JSON.", report="--out")
-def assess(source: str, policy_file: str, population: str | None, threshold: float | None) -> CommandResult:
+def assess(
+    source: str,
+    policy_file: str,
+    population: str | None,
+    threshold: float | None,
+    records: Path | None,
+    overwrite: bool,
+) -> CommandResult:
     """Measure the risk of publishing DATA: a CSV or Parquet file, or a PostgreSQL URL with ?table= or ?query=.
 
     \b
@@ -54,13 +66,18 @@ def assess(source: str, policy_file: str, population: str | None, threshold: flo
       discreet assess people.csv --policy policy.toml
       discreet assess people.csv --policy policy.toml --population voters.parquet --out report.html
       discreet assess people.csv --policy policy.toml --population 3500000 --json
+      discreet assess people.csv --policy policy.toml --records risks.csv
       discreet assess 'postgresql://host/db?table=people' --policy policy.toml
 
     Ends with exit code 1 when more people are at risk than the policy's [limits] at_risk allows (none, unless it
     says so), so that a pipeline can stop there.
     """
+    from discreet.sources.export.staging import refuse_listing, write_listing
+
     policy = discreet.Policy.load(policy_file)
     data = discreet.read(source, policy=policy)
+    if records is not None:
+        refuse_listing(records, overwrite=overwrite)  # before anything is measured
     with working(f"Counting people who look alike in {data.name}"):
         people: Table | int | None = None
         if population is not None:
@@ -73,6 +90,15 @@ def assess(source: str, policy_file: str, population: str | None, threshold: flo
         columns = ", ".join(names) + (f" and {more} more" if more > 0 else "")
         have = "columns {} have" if len(data.undeclared) > 1 else "column {} has"
         notes.insert(0, f"Note: {have.format(columns)} no role in the policy and did not count as quasi-identifiers.")
+
+    if records is not None:
+        with working(f"Writing the risk of every row of {data.name}"):
+            listed_rows = assessment.records()
+            write_listing(listed_rows.columns, records, overwrite=overwrite)
+        notes.append(
+            f"Wrote {records}: the risk of each of {len(listed_rows):,} rows, in the order of {data.name}. It is for the "
+            "custodian only, like the data themselves."
+        )
 
     def page(**stamp: Any) -> str:
         profiled = discreet.profile(data, largest=3) if assessment.records <= PROFILED else None
@@ -190,6 +216,9 @@ def check(file: str, source: str | None) -> CommandResult:
         for name, hierarchy in data.hierarchies([*checked.quasi, *checked.sensitive]).items():
             heights[name] = hierarchy.height
         data.refuse_several_rows_a_person()
+        if checked.quasi:
+            data.surveyed(data.classes())  # weights that are no numbers are refused
+        notes += repeated_notes(data)
         fits = {"records": data.records, "rows": data.rows, "undeclared": list(data.undeclared)}
         words.append(f"{data.name} fits it: {people_in_rows(data.records, data.rows)}.")
         if data.undeclared:

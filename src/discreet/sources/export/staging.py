@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -22,8 +23,9 @@ from discreet.errors import DataError, EmptySource, IntegrityError, UsageError
 from discreet.kernel import Classes, Coded, Histogram, Recoding
 from discreet.policy import Policy
 from discreet.policy.schema import Formulas, Role
+from discreet.sources.duckdb_scratch import connect, copy
 from discreet.sources.engine import CopyFolders, Target, engine_for, require
-from discreet.sources.export.targets import FileTarget, TableTarget, occupied, unwritable
+from discreet.sources.export.targets import FileTarget, TableTarget, format_of, occupied, unwritable
 from discreet.sources.server import address, connected, quote, quoted, translated
 
 BLOCK = 1 << 20
@@ -57,6 +59,22 @@ def _refuse(path: Path, *, overwrite: bool) -> None:
         raise UsageError(f"{path} is a folder.", remedy="Give the name of a file.")
     if path.exists() and not overwrite:
         raise occupied(str(path))
+
+
+def refuse_listing(path: Path, *, overwrite: bool) -> None:
+    """Stop if a list cannot go to a place, before it is made."""
+    format_of(path.name)
+    _refuse(path, overwrite=overwrite)
+
+
+def write_listing(columns: Mapping[str, Any], path: Path, *, overwrite: bool) -> None:
+    """Write columns row by row to a file that only this user opens: its name says whether CSV or Parquet."""
+    refuse_listing(path, overwrite=overwrite)
+    with staged_file(path, delimiter=",", formulas="keep", overwrite=overwrite) as target, connect() as own:
+        own.execute("SET preserve_insertion_order = true")
+        own.register("listing", dict(columns))
+        copy(own.execute, "SELECT * FROM listing", target)
+        target.path.chmod(0o600)
 
 
 @contextmanager
