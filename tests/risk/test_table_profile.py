@@ -203,6 +203,19 @@ def test_a_profile_gives_the_drafted_policy(clinic: Profile) -> None:
     assert drafted.digest == Policy.parse(write_draft(clinic.drafts())).digest
 
 
+def test_a_number_on_several_rows_says_whose_row_it_is() -> None:
+    rows = [(100 + row // 4, 7_000 + row // 8, f"n{row % 3}", 1980 + row % 4) for row in range(200)]
+    found = profile(Rows(("nr", "household_id", "name", "year"), rows))
+    assert found.person == "nr"
+    assert found.policy().person == ("nr",)
+    assert 'person = "nr"  # its numbers are on several rows each' in write_draft(found.drafts())
+
+
+def test_names_that_repeat_say_nothing_of_whose_row_it_is(clinic: Profile) -> None:
+    assert clinic.person is None
+    assert profile(Rows(("surname",), [(name,) for name in ("Ann", "Bob") for _ in range(30)])).person is None
+
+
 def test_identifiers_are_not_searched_for_combinations(clinic: Profile) -> None:
     assert not any("patient_id" in one.columns for one in clinic.singling_out.combinations)
 

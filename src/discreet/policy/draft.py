@@ -36,6 +36,8 @@ class Draft:
     reason: str
     hierarchy: str = ""
     """A built-in rule in TOML, where one fits."""
+    person: bool = False
+    """Whether it says whose row it is, where people have several rows."""
 
 
 def write_draft(drafts: Iterable[Draft], *, delimiter: str | None = None, encoding: str | None = None) -> str:
@@ -44,9 +46,15 @@ def write_draft(drafts: Iterable[Draft], *, delimiter: str | None = None, encodi
     >>> print(write_draft([Draft("zip", "quasi", "looks like a postcode", "{ mask = 5 }")]).splitlines()[-3])
     role = "quasi?"  # looks like a postcode
     """
-    parts = [HEAD]
+    parts, drafts = [HEAD], list(drafts)
     data = {"delimiter": delimiter, "encoding": encoding}
     written = [f"{key} = {json.dumps(value)}\n" for key, value in data.items() if value is not None]
+    written += [
+        f"person = {json.dumps(draft.column)}  # its numbers are on several rows each; "
+        '"row" if each row is a person all the same\n'
+        for draft in drafts
+        if draft.person
+    ]
     if written:
         parts.append("[data]\n" + "".join(written))
     for draft in drafts:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.policy import Role
-from discreet.risk.column_words import Word, known_word
+from discreet.risk.column_words import Word, cut, known_word
 from discreet.risk.value_shape import ATC, ICD, PATTERNS, POSTCODES, Shape
 from discreet.wording import percent
 
@@ -25,6 +25,9 @@ LARGEST = 1e30
 """Numbers beyond get no intervals."""
 AGES = frozenset(
     ("age", "ages", "agegroup", "alter", "lebensalter", "edad", "eta", "leeftijd", "wiek", "idade", "alder")
+)
+HOUSEHOLD = frozenset(
+    ("household", "hh", "hhid", "hid", "family", "familyid", "householdid", "haushalt", "menage", "hogar")
 )
 POSTAL = frozenset(
     [
@@ -49,6 +52,8 @@ class Guess:
     """Whether a word of its name decided."""
     open: bool = False
     """Whether nothing decided: categories of an unknown name."""
+    numbered: bool = False
+    """Whether it numbers people; names repeat by nature, numbers only where a person has several rows."""
 
 
 def guess(name: str, shape: Shape, *, share_unique: float, records: int, distinct: int | None = None) -> Guess:
@@ -63,6 +68,9 @@ def guess(name: str, shape: Shape, *, share_unique: float, records: int, distinc
     guessed = _role(name, word, shape, share_unique=share_unique, records=records, distinct=distinct)
     if guessed.role == "quasi":
         return replace(guessed, hierarchy=_hierarchy(word, shape))
+    if guessed.role == "identifier":
+        households = HOUSEHOLD & set(cut(name))
+        return replace(guessed, numbered=not households and shape.written_as(r"(?s).*\d.*"))
     coded = guessed.role == "sensitive" and shape.looks == "text" and shape.written_as(ICD)
     return replace(guessed, hierarchy=PREFIXES) if coded else guessed
 

@@ -196,6 +196,8 @@ class ColumnProfile:
     role: Role
     reason: str
     hierarchy: str
+    numbered: bool = False
+    """Whether it seems to number people."""
 
     to_dict = json_of(
         "name type=looks distinct missing share_unique hidden suggested_role=role reason",
@@ -226,7 +228,20 @@ class Profile:
 
     def drafts(self) -> list[Draft]:
         """The suggested roles, for a policy file."""
-        return [Draft(column.name, column.role, column.reason, column.hierarchy) for column in self.columns]
+        return [
+            Draft(column.name, column.role, column.reason, column.hierarchy, person=column.name == self.person)
+            for column in self.columns
+        ]
+
+    @property
+    def person(self) -> str | None:
+        """The column that says whose row it is, where numbers of people are on several rows each."""
+        several = [
+            column
+            for column in self.columns
+            if column.numbered and not column.missing and 1 < column.distinct < self.records
+        ]
+        return max(several, key=lambda column: column.distinct).name if several else None
 
     def policy(self) -> Policy:
         """The policy that `discreet policy init` drafts."""
@@ -322,6 +337,7 @@ def _column(name: str, tally: Tally, *, names_people: bool) -> tuple[ColumnProfi
         guessed.role,
         guessed.reason,
         guessed.hierarchy,
+        guessed.numbered,
     )
     return column, guessed
 
