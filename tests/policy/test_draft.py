@@ -34,3 +34,9 @@ def test_no_role_of_a_draft_is_confirmed(columns: list[tuple[str, Role]]) -> Non
     assert policy.unconfirmed == tuple(policy.roles)
     assert Policy.parse(confirmed(text, policy.unconfirmed)).unconfirmed == ()
     assert "discreet policy confirm" in text
+
+
+def test_many_categories_come_with_the_command_that_lists_them() -> None:
+    text = write_draft([Draft("job title", "quasi", "why", '{ any = "*" }', values=14)])
+    assert "# Its 14 values can be grouped: discreet hierarchy init DATA 'job title' --out FILE" in text
+    assert Policy.parse(text).quasi == ("job title",)

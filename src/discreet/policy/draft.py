@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import shlex
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -36,6 +37,8 @@ class Draft:
     reason: str
     hierarchy: str = ""
     """A built-in rule in TOML, where one fits."""
+    values: int = 0
+    """How many categories there are to group, where they are many."""
     person: bool = False
     """Whether it says whose row it is, where people have several rows."""
 
@@ -59,6 +62,8 @@ def write_draft(drafts: Iterable[Draft], *, delimiter: str | None = None, encodi
         parts.append("[data]\n" + "".join(written))
     for draft in drafts:
         rule = f"hierarchy = {draft.hierarchy}\n" if draft.hierarchy else ""
+        if draft.values and draft.column.isprintable():
+            rule += f"# Its {draft.values:,} values can be grouped: discreet hierarchy init DATA {shlex.quote(draft.column)} --out FILE\n"
         parts.append(f'[columns.{key_of(draft.column)}]\nrole = "{draft.role}?"  # {draft.reason}\n{rule}')
     return "\n".join(parts) + "\n"
 

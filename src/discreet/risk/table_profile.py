@@ -150,6 +150,8 @@ def pairs_affordable(columns: int) -> bool:
 FEWEST = 5
 """Values held by fewer people are not shown."""
 SHOWN = 10
+SOME = 6
+"""More categories than these are better grouped than hidden."""
 FARTHEST = 1e300
 """Numbers beyond are drawn at the end of the axis."""
 
@@ -229,7 +231,16 @@ class Profile:
     def drafts(self) -> list[Draft]:
         """The suggested roles, for a policy file."""
         return [
-            Draft(column.name, column.role, column.reason, column.hierarchy, person=column.name == self.person)
+            Draft(
+                column.name,
+                column.role,
+                column.reason,
+                column.hierarchy,
+                values=column.distinct
+                if column.role == "quasi" and column.looks == "text" and column.distinct > SOME
+                else 0,
+                person=column.name == self.person,
+            )
             for column in self.columns
         ]
 
