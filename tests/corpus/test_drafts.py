@@ -61,6 +61,7 @@ def test_nearly_every_identifier_is_found() -> None:
 def test_a_drafted_hierarchy_fits_its_own_column(name: str) -> None:
     """As `policy check --data` asks: every value is counted through its hierarchy."""
     policy = profiled(name).policy()
+    policy = policy.confirm(*policy.unconfirmed)
     table = discreet.read(BY_NAME[name].read(), policy=policy)
     for column, classes in zip(policy.quasi, table.each(policy.quasi), strict=True):
         assert policy.rule(column).height > 1
