@@ -34,9 +34,9 @@ def discreet_default(path: str) -> int:
 def discreet_lean(path: str) -> int:
     """As a user without pyarrow gets it."""
     import discreet
-    from discreet.sources import files
+    from discreet.sources.files import parquet
 
-    files.arrow_installed = lambda: False
+    parquet.arrow_installed = lambda: False
     return len(discreet.count(discreet.read(path), by=BY))
 
 

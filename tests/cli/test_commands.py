@@ -109,7 +109,7 @@ def test_columns_without_a_role_are_mentioned(write: Any, files: tuple[Path, Pat
         ("people.csv", "broken.toml", 4),
         ("none.csv", "policy.toml", 3),
         ("ragged.csv", "policy.toml", 3),
-        ("latin.csv", "policy.toml", 3),
+        ("tokyo.csv", "policy.toml", 3),
         ("empty.csv", "policy.toml", 3),
         ("doubled.csv", "policy.toml", 3),
         ("missing.csv", "policy.toml", 3),
@@ -122,7 +122,7 @@ def test_bad_input_has_its_exit_code_and_keeps_values(
 ) -> None:
     write("broken.toml", POLICY.replace("quasi", "quazi"))
     write("ragged.csv", CROWD + f"{CANARY},F\n")
-    write("latin.csv", (CROWD + f"{CANARY}é,F,10110,flu\n").encode("latin-1"))
+    write("tokyo.csv", (CROWD + f"{CANARY}鈴木田中東京大阪,F,10110,flu\n").encode("shift_jis"))
     write("empty.csv", "")
     write("doubled.csv", f"name,name,sex,zip\n{CANARY},a,F,10110\n")
     write("missing.csv", f"name,sex,illness\n{CANARY},F,flu\n")
@@ -209,7 +209,7 @@ def test_demo_data_are_the_same_for_the_same_seed(tmp_path: Path) -> None:
 def test_a_reader_that_goes_away_is_no_error(files: tuple[Path, Path]) -> None:
     command = f"{SHIM} profile {files[0]} --json | head -c 1"
     done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, check=False)
-    assert done.stderr == ""
+    assert done.stderr.splitlines()[1:] == []  # only how the file was read
 
 
 def test_help_is_instant_and_starts_with_examples() -> None:

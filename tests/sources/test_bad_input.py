@@ -26,6 +26,7 @@ from discreet.errors import (
 
 CANARY = "Zaphod-1952"
 POLICY = discreet.Policy.from_dict({"columns": {"name": {"role": "quasi"}, "age": {"role": "quasi"}}})
+UTF8 = discreet.Policy.from_dict({"data": {"encoding": "utf-8"}, "columns": {"name": {"role": "quasi"}}})
 LIST_POLICY = discreet.Policy.from_dict({"columns": {"name": {"role": "quasi", "hierarchy": {"mask": 4}}}})
 GOOD = f"name;age\n{CANARY};39\nOther;40\n"
 
@@ -95,16 +96,21 @@ def test_the_delimiter_is_sniffed(write: Any, mark: str) -> None:
 
 def test_a_wrong_encoding_names_the_remedy(write: Any) -> None:
     path = write("a.csv", f"name;age\nMüller;39\n{CANARY};1\n".encode("latin-1"))
-    error = failure(path)
+    error = failure(path, UTF8)
     assert isinstance(error, SourceUnreadable)
+    assert "Line 2 of a.csv is not written in utf-8" in str(error)
     assert "encoding" in str(error)
 
 
 def test_a_wrong_encoding_far_down_the_file(write: Any) -> None:
     rows = "".join(f"n{i};{i}\n" for i in range(50_000)).encode()
-    error = failure(write("a.csv", b"name;age\n" + rows + f"{CANARY}ü;1\n".encode("latin-1")))
+    path = write("a.csv", b"name;age\n" + rows + f"{CANARY}ü;1\n".encode("latin-1"))
+    error = failure(path, UTF8)
     assert isinstance(error, SourceUnreadable)
-    assert "encoding" in str(error)
+    assert "Line 50002" in str(error)
+    found = discreet.read(path, policy=POLICY)
+    assert found.engine.dialect["encoding"] == "cp1252"
+    assert found.records == 50_001
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-8"])
@@ -121,10 +127,10 @@ def test_a_copy_made_for_reading_does_not_stay(write: Any, tmp_path: Path, monke
     policy = discreet.Policy.from_dict({"data": {"encoding": "latin-1"}, "columns": {"name": {"role": "quasi"}}})
     table = discreet.read(write("a.csv", GOOD.encode("latin-1")), policy=policy)
     assert table.records == 2
-    assert len(list(scratch.glob("*.csv"))) == 1
+    assert len(list(scratch.rglob("*.csv"))) == 1
     del table
     gc.collect()
-    assert list(scratch.glob("*.csv")) == []
+    assert list(scratch.rglob("*.csv")) == []
 
 
 def test_an_unknown_encoding(write: Any) -> None:

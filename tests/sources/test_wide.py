@@ -19,7 +19,7 @@ from discreet.policy import write_draft
 from discreet.policy.draft import Change, edited
 from discreet.sources.duckdb.engine import WIDE
 from discreet.sources.engine import MOST_COLUMNS
-from discreet.sources.files import check_header
+from discreet.sources.files.csv_dialect import check_header
 from tests.risk.strategies import few, some
 
 FEW, MANY = MOST_COLUMNS // 4, MOST_COLUMNS

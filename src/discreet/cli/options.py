@@ -178,3 +178,36 @@ def repeated_notes(table: Table) -> list[str]:
             "looks alone. Is it a survey weight? Then name it by [data] weight instead of count in the policy."
         )
     return notes
+
+
+def _one_sign(context: click.Context, parameter: click.Parameter, given: str | None) -> str | None:
+    sign = {"tab": "\t", "\\t": "\t"}.get(given or "", given)
+    if sign is not None and len(sign) != 1:
+        raise UsageError("A delimiter is one character.", remedy="For example --delimiter ';' or --delimiter tab.")
+    return sign
+
+
+dialect_options = options(
+    option("--encoding", metavar="NAME", help="Encoding of a CSV, such as cp1252 [detected]."),
+    option("--delimiter", metavar="SIGN", callback=_one_sign, help="What separates the cells of a CSV [detected]."),
+    option("--sheet", metavar="NAME", help="Sheet of a spreadsheet [the only one with a table]."),
+)
+"""How a file is written, where that cannot be detected."""
+
+
+def dialect_notes(table: Table, *, chosen: bool = False) -> list[str]:
+    """What was found out about a file; where a policy was `chosen`, only what may have been guessed wrong."""
+    found, policy = table.engine.dialect, table.policy
+    guessed = found.get("encoding", "utf-8") != "utf-8" and (policy is None or policy.encoding is None)
+    parts = []
+    if "encoding" in found and (guessed or not chosen):
+        sign = {"\t": "tab"}.get(found["delimiter"], found["delimiter"])
+        parts.append(f"encoding {found['encoding']}, delimiter {sign}")
+    if "sheet" in found and not chosen:
+        parts.append(f"sheet {found['sheet']}")
+    if found.get("labelled") and not chosen:
+        parts.append(f"value labels for {', '.join(found['labelled'])}")
+    if names := found.get("files"):
+        more = f" and {len(names) - 10} more" if len(names) > 10 else ""
+        parts.append(f"files {', '.join(names[:10])}{more}")
+    return [f"Note: {table.name} was read with {'; '.join(parts)}."] if parts else []

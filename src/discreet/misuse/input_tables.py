@@ -83,7 +83,7 @@ def _cells(frame: Any, library: str, place: int) -> Cells:
         return np.asarray(column.to_numpy()) if plain else list(column.to_list())
     import pyarrow as arrow
 
-    from discreet.sources.files import coded
+    from discreet.sources.files.parquet import coded
 
     column = frame.column(place)
     plain = arrow.types.is_integer(column.type) or arrow.types.is_floating(column.type)

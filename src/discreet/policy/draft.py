@@ -43,15 +43,17 @@ class Draft:
     """Whether it says whose row it is, where people have several rows."""
 
 
-def write_draft(drafts: Iterable[Draft], *, delimiter: str | None = None, encoding: str | None = None) -> str:
+def write_draft(
+    drafts: Iterable[Draft], *, delimiter: str | None = None, encoding: str | None = None, sheet: str | None = None
+) -> str:
     """The policy file as text.
 
     >>> print(write_draft([Draft("zip", "quasi", "looks like a postcode", "{ mask = 5 }")]).splitlines()[-3])
     role = "quasi?"  # looks like a postcode
     """
     parts, drafts = [HEAD], list(drafts)
-    data = {"delimiter": delimiter, "encoding": encoding}
-    written = [f"{key} = {json.dumps(value)}\n" for key, value in data.items() if value is not None]
+    data = {"encoding": encoding, "delimiter": delimiter, "sheet": sheet}
+    written = [f"{key} = {value(given)}\n" for key, given in data.items() if given is not None]
     written += [
         f"person = {json.dumps(draft.column)}  # its numbers are on several rows each; "
         '"row" if each row is a person all the same\n'

@@ -58,6 +58,8 @@ class Population:
     size: int | None = None
     delimiter: str | None = None
     encoding: str | None = None
+    sheet: str | None = None
+    labels: bool | None = None
     count: str | None = None
     person: Literal["row"] | tuple[str, ...] | None = None
 
@@ -102,6 +104,8 @@ class Policy:
     """What the PostgreSQL gateway watches, where the policy says so."""
     delimiter: str | None = None
     encoding: str | None = None
+    sheet: str | None = None
+    labels: bool = True
     missing: tuple[str | int | float, ...] = ()
     """Codes that stand for a missing value; numbers however many decimals of zero they are written with."""
     decimal: str = "."
@@ -252,6 +256,8 @@ class Policy:
             unconfirmed=tuple(name for name in self.unconfirmed if name in roles),
             delimiter=self.population.delimiter,
             encoding=self.population.encoding,
+            sheet=self.population.sheet,
+            labels=self.population.labels is not False,
             count=self.population.count,
             weight=None,
             household=None,
@@ -325,8 +331,8 @@ def _build(content: dict[str, Any], *, folder: Path, file: str, source: str) -> 
         ),
         misuse=Misuse(**parsed.misuse.model_dump(exclude_none=True)),
         gateway=gateway_policy(parsed),
-        delimiter=parsed.data.delimiter,
-        encoding=parsed.data.encoding,
+        **parsed.data.model_dump(include={"delimiter", "encoding", "sheet"}),
+        labels=parsed.data.labels is not False,
         missing=tuple(parsed.data.missing),
         decimal=parsed.data.decimal or ".",
         count=parsed.data.count,

@@ -157,9 +157,15 @@ class DataSection(_Section):
     """How the data are written."""
 
     delimiter: str | None = Field(
-        default=None, min_length=1, max_length=1, description="What separates the cells of a CSV; sniffed when absent."
+        default=None, min_length=1, max_length=1, description="What separates the cells of a CSV; detected when absent."
     )
-    encoding: str | None = Field(default=None, description="Encoding of a CSV; UTF-8 when absent.")
+    encoding: str | None = Field(default=None, description="Encoding of a CSV; detected when absent.")
+    sheet: str | None = Field(
+        default=None, min_length=1, description="Sheet of a spreadsheet; the only one with a table when absent."
+    )
+    labels: bool | None = Field(
+        default=None, description="false: codes of Stata and SPSS files instead of their value labels."
+    )
     missing: list[str | int | float] = Field(
         default_factory=list, description="Codes that stand for a missing value, in every column."
     )
@@ -202,9 +208,13 @@ class PopulationSection(_Section):
         default=None,
         min_length=1,
         max_length=1,
-        description="What separates the cells of its CSV; sniffed when absent.",
+        description="What separates the cells of its CSV; detected when absent.",
     )
-    encoding: str | None = Field(default=None, description="Encoding of its CSV; UTF-8 when absent.")
+    encoding: str | None = Field(default=None, description="Encoding of its CSV; detected when absent.")
+    sheet: str | None = Field(
+        default=None, min_length=1, description="Sheet of its spreadsheet; the only one with a table when absent."
+    )
+    labels: bool | None = Field(default=None, description="false: codes of its file instead of their value labels.")
     count: str | None = Field(default=None, description="Column that says how many people a row of it stands for.")
     person: Person | None = Field(
         default=None,

@@ -6,7 +6,9 @@ Python touches none of them. What is DuckDB as such, for every room that needs i
 from __future__ import annotations
 
 import re
+import shutil
 import tempfile
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -67,6 +69,21 @@ def connect_file(path: Path) -> Any:
     return duckdb.connect(str(path), config={"temp_directory": str(path.parent), "preserve_insertion_order": "true"})
 
 
+class PrivateFolder:
+    """Temporary copies of people's records: they go with their owner, at the latest when the process ends."""
+
+    def __init__(self, owner: object) -> None:
+        self._owner = weakref.ref(owner)
+
+    def file(self, name: str) -> Path:
+        """A place for a new file of this name."""
+        folder = Path(tempfile.mkdtemp(prefix="discreet-"))
+        owner = self._owner()
+        if owner is not None:
+            weakref.finalize(owner, shutil.rmtree, folder, ignore_errors=True)
+        return folder / (Path(name).name or "table")
+
+
 @contextmanager
 def translated(name: str) -> Iterator[None]:
     """Engine errors as ours. Their text is dropped: it quotes rows."""
@@ -79,13 +96,22 @@ def translated(name: str) -> Iterator[None]:
         ) from None
     except duckdb.Error as error:
         said = str(error)
-        line = re.search(r"CSV Error on Line: (\d+)", said)
+        line = re.search(r"(?:CSV Error on Line:|at byte \d+ in line) (\d+)", said)
+        if (file := re.search(r"^  file = (.+)$", said, re.MULTILINE)) and re.search(r"\(\d+ files\)$", name):
+            name = Path(file[1]).name  # the one of several that is wrong
         place = f"line {line[1]} of {name}" if line else name
         if widths := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", said):
             raise SourceUnreadable(
                 f"{place} has {widths[2]} cells where the header has {widths[1]}.",
                 remedy="Mend the line, quote cells that hold the delimiter, or set [data] delimiter in the policy.",
             ) from None
+        if "unterminated quote" in said or "invalid state" in said:
+            raise SourceUnreadable(
+                f"{place} has a quote that is not closed, or characters after one that is.",
+                remedy='Mend the line: a cell with quotes in it is written "so ""quoted"" here".',
+            ) from None
+        if "Malformed JSON" in said:
+            raise SourceUnreadable(f"{place} is no JSON object.", remedy="Write one object on each line.") from None
         if re.search(r"unicode|utf-?8|encod", said, re.IGNORECASE):
             raise SourceUnreadable(
                 f"{place} is not written in UTF-8.",

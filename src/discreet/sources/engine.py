@@ -143,6 +143,10 @@ class Engine(Protocol):
     def ordered(self) -> bool:
         """Whether rows are fetched in the order of the source, every time."""
 
+    @property
+    def dialect(self) -> Mapping[str, Any]:
+        """How a file is written, as it was found: format, encoding, delimiter; empty elsewhere."""
+
     def count(self, by: Sequence[str], *, weight: str | None = None, survey: str | None = None) -> Histogram:
         """People per distinct tuple of `by`.
 

@@ -8,7 +8,7 @@ from calling import people
 
 import discreet
 from discreet.anonymity.lattice import rollup_compiled
-from discreet.sources import files
+from discreet.sources.files import parquet
 
 place = people()
 policy = discreet.Policy.load(place / "policy.toml")
@@ -16,6 +16,6 @@ table = discreet.read(place / "hospital.csv", policy=policy)
 one, other = (discreet.anonymise(table, k=5, suppression=0.05, engine=engine) for engine in ("numpy", "numba"))
 assert one.levels == other.levels
 assert rollup_compiled.__name__ in sys.modules
-counted = files.dictionary_count([place / "population.parquet"], ["zip", "sex"])
+counted = parquet.dictionary_count([place / "population.parquet"], ["zip", "sex"])
 assert counted is not None
 assert "pyarrow.parquet" in sys.modules

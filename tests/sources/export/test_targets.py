@@ -229,9 +229,11 @@ def test_many_labels_are_written_as_few_are(out: Path, monkeypatch: pytest.Monke
     assert sorted(map(str, few.column("sex").to_pylist())) == sorted(map(str, many.column("sex").to_pylist()))
 
 
-def test_a_file_may_replace_its_own_source(people: discreet.Table, tmp_path: Path) -> None:
-    people.export(as_it_is(people), tmp_path / "people.csv", overwrite=True)
-    assert (tmp_path / "people.csv").read_text(encoding="utf-8").splitlines()[0] == "sex,age"
+def test_a_file_does_not_replace_its_own_source(people: discreet.Table, tmp_path: Path) -> None:
+    before = (tmp_path / "people.csv").read_bytes()
+    with pytest.raises(UsageError, match="is the table that is read"):
+        people.export(as_it_is(people), tmp_path / "people.csv", overwrite=True)
+    assert (tmp_path / "people.csv").read_bytes() == before
 
 
 def test_types_stay_what_they_are_in_parquet(out: Path) -> None:

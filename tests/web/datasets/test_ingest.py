@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import hashlib
 import io
+import lzma
 import time
 import zipfile
 from dataclasses import replace
@@ -18,7 +20,10 @@ from discreet.web import Settings
 from discreet.web.datasets import inspection
 from discreet.web.datasets import store as datasets
 from discreet.web.jobs import store as jobs
+from discreet.web.jobs.supervisor import Supervisor
+from tests.sources.files.workbooks import ods, xlsx
 from tests.web.client import BOTH_STORES, Browser, signed_in
+from tests.web.jobs.working import look_of, work
 from tests.web.snapshot import entries, snapshot
 
 GOOD = b"sex,age\nF,30\nM,31\nF,32\n"
@@ -90,22 +95,22 @@ BAD: dict[str, tuple[str, bytes, int, str]] = {
     "unnamed column": ("a.csv", b"sex,\nF,M\n", 422, "no name"),
     "ragged": ("a.csv", f"sex,age\nF,30\n{CANARY},31,x\n".encode(), 422, "line 3"),
     "latin-1": ("a.csv", "name,age\nZoë,30\n".encode("latin-1"), 422, "not written in"),
-    "utf-16": ("a.csv", "sex,age\nF,30\n".encode("utf-16"), 422, "bytes that no text has"),
+    "utf-16": ("a.csv", "sex,age\nF,30\n".encode("utf-16"), 422, "a NUL byte"),
     "ten thousand columns": ("a.csv", b",".join(b"c%d" % n for n in range(10_000)) + b"\n" + b"1," * 9_999 + b"1\n", 422, "10,000 columns"),
     "many columns in Parquet": ("a.parquet", parquet(**{f"c{n}": [1] for n in range(60)}), 422, "60 columns"),
-    "a spreadsheet": ("a.csv", packed("xl/workbook.xml", GOOD), 422, "ZIP archive"),
-    "another name": ("a.xlsx", packed("x", GOOD), 415, "does not end in"),
+    "a spreadsheet": ("a.csv", packed("xl/workbook.xml", GOOD), 422, "is an Excel workbook, but"),
+    "another name": ("a.xlsx", packed("x", GOOD), 422, "is a ZIP archive, but"),
     "no ending": ("people", GOOD, 415, "does not end in"),
     "a PDF": ("a.csv", b"%PDF-1.7 " + CANARY.encode(), 422, "a PDF"),
     "a picture": ("a.csv", b"\x89PNG\r\n\x1a\n", 422, "a picture"),
-    "JSON": ("a.csv", f'[{{"name": "{CANARY}"}}]'.encode(), 422, "looks like JSON"),
-    "HTML": ("a.csv", b"<!doctype html><p>", 422, "looks like HTML"),
-    "CSV called Parquet": ("a.parquet", GOOD, 422, "named like Parquet"),
-    "Parquet called CSV": ("a.csv", parquet(sex=["F"]), 422, "its name says CSV"),
+    "JSON": ("a.csv", f'[{{"name": "{CANARY}"}}]'.encode(), 422, "is a JSON document"),
+    "HTML": ("a.csv", b"<!doctype html><p>", 422, "is an HTML page"),
+    "CSV called Parquet": ("a.parquet", GOOD, 422, "is not Parquet, although"),
+    "Parquet called CSV": ("a.csv", parquet(sex=["F"]), 422, "its name says text in cells"),
     "torn Parquet": ("a.parquet", b"PAR1" + b"\0" * 40 + b"PAR1", 422, "cannot be read"),
     "gzip called CSV": ("a.csv", gzip.compress(GOOD), 422, "compressed with gzip"),
-    "CSV called gzip": ("a.csv.gz", GOOD, 422, "not compressed with gzip"),
-    "torn gzip": ("a.csv.gz", gzip.compress(GOOD * 50)[:-20], 422, "cannot be decompressed"),
+    "CSV called gzip": ("a.csv.gz", GOOD, 422, "is not compressed with gzip"),
+    "torn gzip": ("a.csv.gz", gzip.compress(GOOD * 50)[:-20], 422, "is cut off or damaged"),
     "a bomb": ("a.csv.gz", gzip.compress(b"a,b\n" + b"0,0\n" * 1_000_000), 413, "when it is decompressed"),
     "too large": ("a.csv", GOOD * 20_000, 413, "larger than 300,000 bytes"),
 }  # fmt: skip
@@ -129,7 +134,11 @@ def test_a_bad_file_gets_a_clear_answer_and_leaves_no_trace(app: FastAPI, case: 
 def test_the_api_says_the_same_as_a_problem(app: FastAPI) -> None:
     browser = signed_in(app, "custodian")
     for name, content, status, words in BAD.values():
-        answer = browser.post("/api/v1/datasets", files={"file": (name, content)} if name else {"other": ("x", b"")})
+        answer = browser.post(
+            "/api/v1/datasets",
+            data={"encoding": "utf-8"},
+            files={"file": (name, content)} if name else {"other": ("x", b"")},
+        )
         assert answer.status_code == status, (name, answer.text)
         assert words in answer.json()["detail"]
         assert answer.json()["next"]
@@ -167,6 +176,42 @@ def test_the_encoding_is_chosen(app: FastAPI, encoding: str, name: str) -> None:
     assert upload(signed_in(app, "custodian"), "a.csv", content, encoding=encoding).status_code == 303
     with app.state.site.store.reading() as connection:
         assert [one.encoding for one in datasets.everything(connection)] == [encoding]
+
+
+OTHERS: dict[str, tuple[bytes, str | None]] = {
+    "a.csv": ("sex,name\nF,Jörg\n".encode("cp1252"), "cp1252"),
+    "a.csv.bz2": (bz2.compress(GOOD), "utf-8"),
+    "a.csv.xz": (lzma.compress(GOOD), "utf-8"),
+    "a.zip": (packed("people.csv", GOOD), "utf-8"),
+    "a.jsonl": (b'{"sex": "F", "age": 30}\n', None),
+    "a.xlsx": (xlsx({"People": [["sex", "age"], ["F", 30]]}), None),
+    "a.ods": (ods({"People": [["sex", "age"], ["F", 30]]}), None),
+}
+
+
+@pytest.mark.parametrize("name", list(OTHERS))
+def test_other_files_are_taken_and_profiled_and_a_csv_by_the_encoding_it_has(app: FastAPI, name: str) -> None:
+    content, encoding = OTHERS[name]
+    assert upload(signed_in(app, "custodian"), name, content, encoding="detect").status_code == 303
+    with app.state.site.store.reading() as connection:
+        (one,) = datasets.everything(connection)
+    assert (len(one.columns), one.encoding) == (2, encoding)
+    supervisor = Supervisor(app.state.site)
+    work(supervisor, 1)
+    assert look_of(supervisor, 1).state == "done", look_of(supervisor, 1)
+
+
+def test_a_workbook_with_several_tables_says_what_to_do_here(app: FastAPI) -> None:
+    rows = [["sex", "age"], ["F", 30]]
+    answer = upload(signed_in(app, "custodian"), "a.xlsx", xlsx({"People": rows, "Others": rows}))
+    assert answer.status_code == 422
+    assert "2 sheets with tables" in answer.text
+    assert "as a workbook of its own" in answer.text
+
+
+def test_a_spreadsheet_that_grows_too_large_is_refused(app: FastAPI) -> None:
+    vast = xlsx({"People": [["sex"], *[["F" * 1_000]] * 3_000]})
+    assert upload(signed_in(app, "custodian"), "a.xlsx", vast).status_code == 413
 
 
 def test_names_are_unique_and_clean(app: FastAPI) -> None:

@@ -137,7 +137,7 @@ def test_pasted_claims_are_counted_and_never_shown(app: FastAPI) -> None:
     [
         ("claims", b"", "is empty"),
         ("claims", b"\x89PNG....", "a picture"),
-        ("leak", b"PK\x03\x04", "ZIP archive"),
+        ("leak", b"PK\x03\x04", "cut off or damaged"),
         ("leak", b"Namecanary,b\n1,2\n", ""),
         ("claims", b"Namecanary\nValuecanary\n", ""),
     ],

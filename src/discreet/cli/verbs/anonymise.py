@@ -21,6 +21,7 @@ from discreet.cli.options import (
     FILE,
     HIERARCHIES,
     PATH,
+    dialect_notes,
     listed,
     option,
     policy_option,
@@ -166,7 +167,7 @@ def command(
     target = None if result.exceeded else target
     written = None if target is None else result.write(target, overwrite=overwrite)
     changed = None if target is None else result.formulas(target)
-    notes = [*unconfirmed_notes(policy), *_idle_options(options)]
+    notes = [*dialect_notes(data, chosen=True), *unconfirmed_notes(policy), *_idle_options(options)]
     if changed is not None:
         notes += report.formula_words(changed)
     if data.undeclared:

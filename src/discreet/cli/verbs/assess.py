@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,8 @@ import discreet
 from discreet import report
 from discreet.cli.options import (
     FILE,
+    dialect_notes,
+    dialect_options,
     draft_option,
     listed,
     number_of_people,
@@ -28,6 +31,7 @@ from discreet.cli.output import (
     output,
     print_json,
     replace_text,
+    say,
     table,
     working,
 )
@@ -35,7 +39,7 @@ from discreet.errors import UsageError
 from discreet.wording import brief_percent, people_in_rows
 
 if TYPE_CHECKING:
-    from discreet import Table
+    from discreet import Policy, Table
 
 PROFILED = 500_000
 """Larger tables are reported without a profile of every column; `discreet profile` makes it."""
@@ -59,7 +63,7 @@ def assess(
     records: Path | None,
     overwrite: bool,
 ) -> CommandResult:
-    """Measure the risk of publishing DATA: a CSV or Parquet file, or a PostgreSQL URL with ?table= or ?query=.
+    """Measure the risk of publishing DATA: a file of any common format, - for stdin, or a PostgreSQL URL with ?table=.
 
     \b
     Examples:
@@ -84,7 +88,7 @@ def assess(
             number = number_of_people(population)
             people = listed(population, policy) if number is None else number
         assessment = discreet.assess(data, population=people, threshold=threshold)
-    notes = [*unconfirmed_notes(policy), *repeated_notes(data)]
+    notes = [*dialect_notes(data, chosen=True), *unconfirmed_notes(policy), *repeated_notes(data)]
     if data.undeclared:
         names, more = data.undeclared[:5], len(data.undeclared) - 5
         columns = ", ".join(names) + (f" and {more} more" if more > 0 else "")
@@ -134,8 +138,9 @@ def assess(
 @click.argument("source", metavar="DATA")
 @policy_option("Policy that says how the data are written.", required=False)
 @option("--largest", type=click.IntRange(1, 8), help="Most columns in a combination [4; with over 500,000 people 1].")
+@dialect_options
 @output("Print the profile as JSON.")
-def profile(source: str, policy_file: str | None, largest: int | None) -> CommandResult:
+def profile(source: str, policy_file: str | None, largest: int | None, **written: str | None) -> CommandResult:
     """Describe DATA: types, distributions, uniqueness, and which few columns single people out.
 
     \b
@@ -145,7 +150,7 @@ def profile(source: str, policy_file: str | None, largest: int | None) -> Comman
 
     Values held by fewer than five people are not shown.
     """
-    data = discreet.read(source, policy=discreet.Policy.load(policy_file) if policy_file else None)
+    data = _read(source, discreet.Policy.load(policy_file) if policy_file else None, written)
     with working(f"Examining {len(data.columns)} columns of {data.name}"):
         profiled = discreet.profile(data, largest=largest)
     rows = []
@@ -156,7 +161,7 @@ def profile(source: str, policy_file: str | None, largest: int | None) -> Comman
         rows.append((column.name, column.looks, *numbers, column.role, column.reason, commonest))
     headers = ["column", "type", "distinct", "missing", "unique", "may be", "because", "commonest"]
     return CommandResult(
-        profiled.to_dict,
+        lambda: {**profiled.to_dict(), "data": dict(data.engine.dialect)},
         [
             heading(
                 f"{profiled.source}: {people_in_rows(profiled.records, data.rows)}, {len(profiled.columns)} columns"
@@ -165,8 +170,15 @@ def profile(source: str, policy_file: str | None, largest: int | None) -> Comman
             table(headers, rows, numeric=(2, 3, 4)),
             finding_lines(lambda: report.profile_findings(profiled)),
         ],
+        notes=dialect_notes(data),
         next_step=f"discreet policy init {source} --out policy.toml",
     )
+
+
+def _read(source: str, policy: Policy | None, written: dict[str, str | None]) -> Table:
+    """The data as their policy says they are written, or as the options do."""
+    given: dict[str, Any] = {name: value for name, value in written.items() if value is not None}
+    return discreet.read(source, policy=replace(policy or discreet.Policy(), **given) if given else policy)
 
 
 @click.group(name="policy", short_help="Draft, check and describe policy files.")
@@ -184,21 +196,27 @@ def policy() -> None:
 
 @policy.command(name="init")
 @click.argument("source", metavar="DATA")
+@dialect_options
 @draft_option()
 @option("--json", "as_json", is_flag=True, help="Print the guesses as JSON.")
-def init(source: str, out: Path | None, as_json: bool) -> None:
+def init(source: str, out: Path | None, as_json: bool, **written: str | None) -> None:
     """Draft a policy for DATA with guessed roles, for a person to confirm."""
-    data = discreet.read(source)
+    data = _read(source, None, written)
     with working(f"Examining {data.name}"):
         profiled = discreet.profile(data, largest=1)
     if as_json:
-        print_json({"columns": [column.to_dict() for column in profiled.columns]})
+        columns = [column.to_dict() for column in profiled.columns]
+        print_json({"data": dict(data.engine.dialect), "columns": columns})
         return
     from discreet.policy import write_draft
 
     confirm = shlex.join(["discreet", "policy", "confirm", str(out), "--all"])
     step = f"Read it and correct the roles; then confirm them: {confirm}"
-    hand_over(write_draft(profiled.drafts()), out, next_step=step)
+    for note in dialect_notes(data):
+        say(note)
+    found = data.engine.dialect
+    one = {key: found[key] for key in ("encoding", "delimiter", "sheet") if key in found and ", " not in found[key]}
+    hand_over(write_draft(profiled.drafts(), **one), out, next_step=step)
 
 
 @policy.command(name="check")

@@ -216,7 +216,7 @@ def columns_of(records: Any, names: Sequence[str]) -> dict[str, Coded]:
             _require(names, frame.columns)
             return {name: Coded.of(frame[name].to_list()) for name in names}
         case "pyarrow":
-            from discreet.sources.files import coded
+            from discreet.sources.files.parquet import coded
 
             _require(names, records.schema.names)
             return {name: coded(records.column(name)) for name in names}

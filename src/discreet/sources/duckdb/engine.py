@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import glob
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from discreet.errors import ColumnError, SourceNotFound, UsageError
+from discreet.errors import ColumnError, UsageError
 from discreet.kernel import Bins, Coded, Histogram, Recoding, Tally
 from discreet.kernel.hierarchy import text
 from discreet.policy import Policy
-from discreet.sources import files as source_files
 from discreet.sources.duckdb import rows
 from discreet.sources.duckdb_scratch import (
     INTEGERS,
@@ -25,6 +23,7 @@ from discreet.sources.duckdb_scratch import (
     BorrowedDesk,
     DuckDBDesk,
     PrivateDesk,
+    PrivateFolder,
     bare,
     cell,
     connect,
@@ -53,6 +52,8 @@ from discreet.sources.engine import (
 )
 from discreet.sources.export.copies import LocalOutput
 from discreet.sources.export.targets import FileTarget, FrameTarget
+from discreet.sources.files import parquet as dictionaries
+from discreet.sources.files.table_file import HANDED, load, table_file
 from discreet.sources.missing_codes import Code, blanked_sql
 from discreet.sources.numbering import Numbering, numbering_sql
 
@@ -92,16 +93,7 @@ def _opened(source: Any, policy: Policy) -> DuckDBEngine:
     elif isinstance(source, FrameTarget):
         source = source.frame
     if isinstance(source, (str, Path)):
-        path = Path(source)
-        if path.is_dir() or path.name.lower().endswith((".parquet", ".pq")):
-            return DuckDBEngine.from_parquet(path)
-        if not path.exists():
-            raise SourceNotFound(
-                f"There is no file {path}.", remedy="Check the path; relative paths start at the current folder."
-            )
-        return DuckDBEngine.from_csv(
-            path, delimiter=policy.delimiter, encoding=policy.encoding, declared=tuple(policy.roles)
-        )
+        return DuckDBEngine.from_file(source, policy)
     if type(source).__name__ == "DuckDBPyRelation":
         return DuckDBEngine.from_relation(source)
     return DuckDBEngine.from_frame(source)
@@ -115,36 +107,22 @@ class DuckDBEngine(LocalOutput):
     parquet: tuple[Path, ...] = ()
     frame: Any = field(default=None, repr=False)
     """What the view reads, if it is a frame: it must live as long as the view does."""
+    _origins: tuple[Path, ...] = ()
+    dialect: Mapping[str, Any] = field(default_factory=dict)
     decimal: str = "."
     """What separates the decimals of numbers written as text."""
 
     @classmethod
-    def from_csv(
-        cls, path: Path, *, delimiter: str | None = None, encoding: str | None = None, declared: Sequence[str] = ()
-    ) -> DuckDBEngine:
-        """A CSV file, also compressed with gzip; every cell is text."""
-        encoding = encoding or "utf-8"
-        mark, header = source_files.sniff(path, delimiter=delimiter, encoding=encoding)
-        source_files.check_header(header, path, declared=declared)
+    def from_file(cls, source: str | Path, policy: Policy) -> DuckDBEngine:
+        """A file, a pattern or folder of files, standard input, or a URL."""
         connection = connect()
-        plain = source_files.as_utf8(path, encoding, owner=connection)
-        options = f"delim = {literal(mark)}, header = true, quote = '\"', escape = '\"', nullstr = '', auto_detect = false, strict_mode = true"
-        columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in header)
-        kind = ", compression = 'gzip'" if plain.name.lower().endswith(".gz") else ""
-        scan = f"read_csv({literal(str(plain))}, {options}, columns = {{{columns}}}{kind})"
-        return cls._on(path.name, connection, scan)
-
-    @classmethod
-    def from_parquet(cls, path: Path) -> DuckDBEngine:
-        """A Parquet file, a pattern with wildcards, or a folder of Parquet files."""
-        pattern = Path(glob.escape(str(path)), "**", "*.parquet") if path.is_dir() else path
-        files = source_files.matching(pattern)
-        if not files:
-            raise SourceNotFound(
-                f"There is no file {pattern}.", remedy="Check the path; relative paths start at the current folder."
-            )
-        listed = ", ".join(literal(str(file)) for file in files)
-        return cls._on(path.name, connect(), f"read_parquet([{listed}])", parquet=files)
+        file = table_file(source, policy, PrivateFolder(connection))
+        if file.frame is not None:
+            connection.register(HANDED, file.frame)
+        if file.columns is not None:
+            load(connection, file.columns, file.name)
+        about = {"parquet": file.parquet, "_origins": file.origins, "dialect": file.dialect, "frame": file.frame}
+        return cls._on(file.name, connection, file.relation, **about)
 
     @classmethod
     def from_frame(cls, frame: Any) -> DuckDBEngine:
@@ -157,13 +135,13 @@ class DuckDBEngine(LocalOutput):
                 "The frame has two columns of the same name.", remedy="Give every column a name of its own."
             )
         try:
-            connection.register("handed", frame)
+            connection.register(HANDED, frame)
         except Exception as error:
             raise UsageError(
                 f"A {type(frame).__name__} cannot be read as a table ({type(error).__name__}).",
                 remedy="Give a path, a PostgreSQL URL, or an Arrow, pandas, polars, DuckDB or PySpark frame.",
             ) from None
-        return cls._on(name, connection, "handed", frame=frame)
+        return cls._on(name, connection, HANDED, frame=frame)
 
     @classmethod
     def from_relation(cls, relation: Any) -> DuckDBEngine:
@@ -214,7 +192,7 @@ class DuckDBEngine(LocalOutput):
                 refuse_bad_survey(self.view.run(bad).fetchall()[0][0], survey)
             if weight is not None:
                 self._check_weight(weight)
-            elif survey is None and self.parquet and (fast := source_files.count(self.parquet, by)) is not None:
+            elif survey is None and self.parquet and (fast := dictionaries.count(self.parquet, by)) is not None:
                 return fast
             if self.view.private:
                 return self._count(by, weight, relation=self._numeric(survey), survey=survey)

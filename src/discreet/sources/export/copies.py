@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -83,14 +84,21 @@ def ranks(keep: Flags, secret: bytes) -> NDArray[np.int32]:
 class LocalOutput:
     """Outputs of engines that write on this machine: files, tables of PostgreSQL, and copies."""
 
+    _origins: tuple[Path, ...] = ()
+    """Files that are read, which nothing is written over."""
+    dialect: Mapping[str, Any] = MappingProxyType({})
+
     def staged(self, target: str, policy: Policy, *, overwrite: bool) -> AbstractContextManager[Target]:
         """A file of this machine, or a table of PostgreSQL."""
         if target.startswith(SCHEMES):
             return staged_table(target, count=policy.count, overwrite=overwrite)
         format_of(target)
-        return staged_file(
-            Path(target), delimiter=policy.delimiter or ",", formulas=policy.formulas, overwrite=overwrite
-        )
+        path = Path(target)
+        if path.exists() and any(origin.exists() and path.samefile(origin) for origin in self._origins):
+            raise UsageError(
+                f"{target} is the table that is read; writing there would destroy it.", remedy="Choose another target."
+            )
+        return staged_file(path, delimiter=policy.delimiter or ",", formulas=policy.formulas, overwrite=overwrite)
 
     def arrow(self: Engine, recoding: Recoding, *, drop: Sequence[str]) -> Any:
         """By way of a private Parquet file, which holds no value that is not published."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +14,6 @@ from discreet.errors import ColumnError
 from discreet.kernel import Coded, Histogram, Recoding, Tally
 from discreet.policy import Policy
 from discreet.policy.schema import Formulas
-from discreet.sources import files
 from discreet.sources.cluster import matches, quote, translated
 from discreet.sources.duckdb_scratch import DuckDBDesk
 from discreet.sources.engine import (
@@ -36,6 +35,7 @@ from discreet.sources.engine import (
     refuse_wide,
 )
 from discreet.sources.export.targets import FolderTarget
+from discreet.sources.files.parquet import coded, whole_numbers
 from discreet.sources.numbering import Numbering, numbering_sql
 from discreet.sources.spark import rows
 
@@ -73,6 +73,10 @@ class SparkEngine:
             )
 
     @property
+    def dialect(self) -> Mapping[str, Any]:
+        return {}
+
+    @property
     def fields(self) -> tuple[Field, ...]:
         return tuple(Field(name, KINDS.get(kind.partition("(")[0], "other")) for name, kind in self.frame.dtypes)
 
@@ -93,9 +97,9 @@ class SparkEngine:
                 bad = self._run(bad_weight_sql(weight, relation="{source}", quote=quote))
                 refuse_bad_weights(int(bad.column("bad")[0].as_py()), weight)
             counted = self._run(count_sql(by, weight=weight, survey=survey, relation="{source}", quote=quote))
-        columns = {name: files.coded(counted.column(f"c{place}")) for place, name in enumerate(by)}
+        columns = {name: coded(counted.column(f"c{place}")) for place, name in enumerate(by)}
         weights = None if survey is None else np.asarray(counted.column("s").to_numpy(), dtype=np.float64)
-        return Histogram(columns, files.whole_numbers(counted.column("n")), weights)
+        return Histogram(columns, whole_numbers(counted.column("n")), weights)
 
     def count_each(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Histogram]:
         return one_by_one(self, names, weight)

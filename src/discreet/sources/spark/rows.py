@@ -20,13 +20,13 @@ from discreet.kernel.arrays import Flags, Label
 from discreet.kernel.hierarchy import text
 from discreet.policy import Policy
 from discreet.policy.schema import Formulas
-from discreet.sources import files
 from discreet.sources.cluster import ClusterDisk, disk_errors, quote, translated
 from discreet.sources.duckdb_scratch import DuckDBDesk
 from discreet.sources.engine import Cells, Field, Kind, Marked, Target, engine_for
 from discreet.sources.export.copies import MARK, UNMARKED
 from discreet.sources.export.recode import Dialect, Outline, Spell, base_codes, kept_codes
 from discreet.sources.export.targets import NUMBER, FolderTarget, format_of, formula_count_sql, guarded_sql, unfit
+from discreet.sources.files.parquet import coded
 from discreet.sources.missing_codes import Code, number_patterns, numbers_among
 from discreet.sources.server import SCHEMES
 
@@ -75,7 +75,7 @@ def fetch(frame: Any, names: Sequence[str], *, most: int | None = None) -> dict[
 
         frame = frame.orderBy(rand()).limit(most)
     arrow = _arrow(frame, names)
-    return {name: files.coded(arrow.column(place)) for place, name in enumerate(names)}
+    return {name: coded(arrow.column(place)) for place, name in enumerate(names)}
 
 
 def chosen(frame: Any, recoding: Recoding, *, drop: Sequence[str]) -> Cells:

@@ -9,7 +9,7 @@ import secrets
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,7 @@ from discreet.policy import Policy
 from discreet.policy.schema import Formulas
 from discreet.sources import Engine, Field, Numbering, Table, read
 from discreet.sources.engine import Cells, CopyFolders, Marked, Pool, Target
+from discreet.sources.files.formats import ENDINGS
 from discreet.web.datasets.inspection import ServerTable, allowed_or_none
 from discreet.web.datasets.store import Dataset
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 
 # The folder of one store's files: what was uploaded and what jobs wrote, readable by no other user of the machine.
-OURS = re.compile(r"(upload|result|copy)-[0-9a-f-]+\.(csv|csv\.gz|parquet|zip)")
+OURS = re.compile(rf"(upload|result|copy)-[0-9a-f-]+(\.({'|'.join(ENDINGS)})){{1,2}}")
 WORKSHOP = "work-"
 FORGOTTEN = 3_600.0
 """Seconds after which a file that nothing in the store speaks of was left behind by a crash."""
@@ -178,6 +179,11 @@ class WatchedEngine:
     def ordered(self) -> bool:
         """Whether rows are fetched in the order of the source."""
         return self.engine.ordered
+
+    @property
+    def dialect(self) -> Mapping[str, Any]:
+        """How its file is written."""
+        return self.engine.dialect
 
     def count(self, by: Sequence[str], *, weight: str | None = None, survey: str | None = None) -> Histogram:
         """People per distinct tuple."""

@@ -22,31 +22,32 @@ from discreet.web.framework.problems import Problem, not_found
 from discreet.web.jobs import store as jobs
 
 
-def bring_upload(context: Context, upload: UploadFile | None, *, name: str = "", encoding: str = "utf-8") -> Dataset:
+def bring_upload(
+    context: Context, upload: UploadFile | None, *, name: str = "", encoding: str = inspection.DETECT
+) -> Dataset:
     """Store an upload, if it is a table."""
     if upload is None or not upload.filename:
-        raise Problem(422, "No file was chosen.", remedy="Choose a .csv, .csv.gz or .parquet file and send it again.")
+        raise Problem(422, "No file was chosen.", remedy=f"Choose a file that ends in {inspection.LISTED}.")
     called = plain_name(upload.filename)
     ending = inspection.ending_of(called)
     path = context.site.places.folder.new("upload", ending)
     try:
         size, digest = keep(context, upload, path)
-        columns = inspected(context, path, called, ending, encoding).columns
+        found = inspected(context, path, called, ending, encoding)
         about = {"kind": "upload", "place": path.name, "size": size, "hash": digest}
-        return _bring(context, name, called, columns, encoding=None if ending == "parquet" else encoding, **about)
+        return _bring(context, name, called, found.columns, encoding=found.encoding, **about)
     except BaseException:
         path.unlink(missing_ok=True)
         raise
 
 
-def bring_file(context: Context, given: str, *, name: str = "", encoding: str = "utf-8") -> Dataset:
+def bring_file(context: Context, given: str, *, name: str = "", encoding: str = inspection.DETECT) -> Dataset:
     """Register a file where it is."""
     path = inspection.allowed_file(given, context.site.settings.folders)
     ending = inspection.ending_of(path.name)
-    columns = inspected(context, path, path.name, ending, encoding).columns
+    found = inspected(context, path, path.name, ending, encoding)
     about = {"kind": "path", "place": str(path), "size": path.stat().st_size, "hash": hash_of(path)}
-    text = None if ending == "parquet" else encoding
-    return _bring(context, name, plain_name(path.name), columns, encoding=text, **about)
+    return _bring(context, name, plain_name(path.name), found.columns, encoding=found.encoding, **about)
 
 
 def bring_table(context: Context, given: str, *, table: str, password: str = "", name: str = "") -> Dataset:

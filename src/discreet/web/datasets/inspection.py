@@ -5,10 +5,9 @@ What is said about a file counts and names kinds; it never repeats what is in it
 
 from __future__ import annotations
 
-import gzip
 import os
 import stat
-import zlib
+import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,12 +19,20 @@ from discreet.errors import DataError, DiscreetError, TooManyColumns
 from discreet.policy import Policy
 from discreet.sources import read
 from discreet.sources.engine import MOST_COLUMNS
+from discreet.sources.files import formats
+from discreet.sources.files.archive import NOTES, stream
 from discreet.sources.server import SCHEMES, address, driver
 from discreet.web.framework.problems import Problem
 from discreet.web.framework.settings import Settings
 
-ENDINGS = ("csv.gz", "csv", "parquet")
-ENCODINGS = ("utf-8", "latin-1", "cp1252", "utf-16")
+PLAIN = tuple(ending for ending in formats.ENDINGS if ending not in NOTES)
+"""Endings of tables; files with the others are as often notes beside a table."""
+LISTED = (
+    ".csv, .parquet, .xlsx, .ods, .dta, .sav, .xpt, .sas7bdat, .feather or .jsonl, also in .zip, .gz, .bz2, .xz or .zst"
+)
+"""What can be sent, in words."""
+DETECT = "detect"
+ENCODINGS = (DETECT, "utf-8", "latin-1", "cp1252", "utf-16")
 COUNTED = 256 * 1024 * 1024
 """Bytes up to which every line is looked at at once; beyond, the first job does it."""
 CHUNK = 1024 * 1024
@@ -33,19 +40,6 @@ TRUSTED = 64 * 1024 * 1024
 """Bytes up to which any degree of compression is fine;"""
 MOST_RATIO = 250
 """beyond, text of people does not shrink more than this, and zeros do."""
-
-SIGNS = (
-    (b"PK\x03\x04", "a ZIP archive, as spreadsheets are", "Save it as CSV, and upload that."),
-    (b"%PDF", "a PDF document", "Export the table behind it as CSV."),
-    (b"\xd0\xcf\x11\xe0", "an old spreadsheet or document", "Save it as CSV, and upload that."),
-    (b"BZh", "compressed with bzip2", "Decompress it, or compress it with gzip."),
-    (b"\xfd7zXZ", "compressed with xz", "Decompress it, or compress it with gzip."),
-    (b"\x28\xb5\x2f\xfd", "compressed with zstd", "Decompress it, or compress it with gzip."),
-    (b"SQLite format 3", "a SQLite database", "Export the table as CSV."),
-    (b"\x89PNG", "a picture", "Choose the file with the table."),
-    (b"\xff\xd8\xff", "a picture", "Choose the file with the table."),
-)
-"""What files begin with that are no tables, what they are, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +49,8 @@ class Inspected:
     columns: tuple[str, ...]
     records: int | None
     """How many people there are, where all lines were looked at."""
+    encoding: str | None
+    """How a CSV is written; None for other files."""
 
 
 def ending_of(name: str) -> str:
@@ -63,44 +59,37 @@ def ending_of(name: str) -> str:
     >>> ending_of("People.CSV.gz")
     'csv.gz'
     """
-    for ending in ENDINGS:
-        if name.lower().endswith(f".{ending}"):
-            return ending
-    raise Problem(
-        415,
-        "The name of the file does not end in .csv, .csv.gz or .parquet.",
-        remedy="Save the table as CSV (also compressed with gzip) or Parquet, with that ending.",
-        title="Unsupported file",
-    )
+    inner, _, ending = name.lower().rpartition(".")
+    kind = formats.declared(ending and f".{ending}")
+    if kind is None or ending not in PLAIN:
+        raise Problem(
+            415,
+            f"The name of the file does not end in {LISTED}.",
+            remedy="Save the table in one of these formats, with that ending.",
+            title="Unsupported file",
+        )
+    packed = inner.rpartition(".")[2] if kind.reader == "packed" and "." in inner else ""
+    return f"{packed}.{ending}" if packed in formats.ENDINGS else ending
 
 
-def inspect(path: Path, *, name: str, ending: str, settings: Settings, encoding: str | None = None) -> Inspected:
+def inspect(path: Path, *, name: str, ending: str, settings: Settings, encoding: str = DETECT) -> Inspected:
     """The columns of a file that is what it says and within the limits."""
     if path.stat().st_size == 0:
         raise _unusable(f"{name} is empty.", "Choose a file with a header and at least one row.")
-    _refuse_false_type(path, name, ending, encoding)
-    if ending == "csv.gz":
-        # Decompressing it is the only way to know its size; it stops where it is enough.
-        size, packed = 0, path.stat().st_size
-        try:
-            with gzip.open(path, "rb") as file:
-                while piece := file.read(CHUNK):
-                    size += len(piece)
-                    if size > settings.largest_table or (size > TRUSTED and size > MOST_RATIO * packed):
-                        raise _bomb(name, settings)
-        except (OSError, EOFError, zlib.error):
-            remedy = "It may be cut off: compress it again, and send it again."
-            raise _unusable(f"{name} cannot be decompressed.", remedy) from None
     with in_words(path, name):
-        if ending == "parquet":
+        kind = formats.format_of(path, path.name)
+        size = _unpacked_size(path, name, kind, settings)
+        if kind.reader == "parquet":
             from discreet.sources.duckdb_scratch import connect, literal, translated
 
             with translated(name), connect() as connection:
                 sizes = f"SELECT sum(total_uncompressed_size) FROM parquet_metadata({literal(str(path))})"  # noqa: S608 - quoted
                 (total,) = connection.execute(sizes).fetchone()
-            if (total or 0) > settings.largest_table:
-                raise _bomb(name, settings)
-        policy = Policy(encoding=encoding) if ending != "parquet" else Policy()
+            size = total or 0
+        if size > settings.largest_table:
+            raise _bomb(name, settings)
+        text = kind.reader in ("csv", "packed") and encoding != DETECT
+        policy = Policy(encoding=encoding) if text else Policy()
         try:
             table = read(path, policy)
         except TooManyColumns as error:
@@ -108,7 +97,7 @@ def inspect(path: Path, *, name: str, ending: str, settings: Settings, encoding:
         columns = table.columns
         refuse_columns(columns, name, settings)
         whole = ending == "parquet" or path.stat().st_size <= COUNTED
-        return Inspected(columns, table.records if whole else None)
+        return Inspected(columns, table.records if whole else None, table.engine.dialect.get("encoding"))
 
 
 @contextmanager
@@ -122,6 +111,8 @@ def in_words(path: Path, name: str) -> Iterator[None]:
         remedy = error.remedy
         if isinstance(error, DataError) and "encoding" in remedy:  # there is no policy yet, but a field in the form
             remedy = "Choose the encoding it is written in (often latin-1 or cp1252), or save it as UTF-8, and send it again."
+        if "--sheet" in remedy:
+            remedy = "Save the sheet that is meant as a workbook of its own or as CSV, and send that."
         raise _unusable(renamed(error.problem, path, name), remedy) from None
 
 
@@ -150,40 +141,21 @@ def _unusable(words: str, remedy: str) -> Problem:
     return Problem(422, words, remedy=remedy, title="This file cannot be used")
 
 
-def _refuse_false_type(path: Path, name: str, ending: str, encoding: str | None) -> None:
-    """Refuse a file whose bytes are not what its name says."""
-    with path.open("rb") as file:
-        head = file.read(64 * 1024)
-        file.seek(max(0, path.stat().st_size - 4))
-        tail = file.read(4)
-    start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
-    markup = "HTML or XML" if start == b"<" else "JSON"
-    checks = [
-        *((head.startswith(sign), f"is {what}, not a table", remedy) for sign, what, remedy in SIGNS),
-        (
-            (ending == "parquet") != (head[:4] == tail == b"PAR1"),
-            "is named like Parquet, but it is none" if ending == "parquet" else "is Parquet, but its name says CSV",
-            "Give it the ending of what it is, and send it again.",
-        ),
-        (
-            (ending == "csv.gz") != head.startswith(b"\x1f\x8b"),
-            "is named .gz, but it is not compressed with gzip" if ending == "csv.gz" else "is compressed with gzip",
-            "Give it the ending of what it is (.csv or .csv.gz), and send it again.",
-        ),
-        (
-            ending == "csv" and b"\0" in head and encoding != "utf-16",
-            "holds bytes that no text has, so it is not a CSV",
-            "Save the table as CSV; if it is UTF-16, choose that encoding.",
-        ),
-        (
-            ending == "csv" and start in (b"{", b"[", b"<"),
-            f"looks like {markup}, not like a table",
-            "Save the table as CSV, with a header in its first row.",
-        ),
-    ]
-    for wrong, words, remedy in checks:
-        if wrong:
-            raise Problem(422, f"{name} {words}.", remedy=remedy, title="This file is not what its name says")
+def _unpacked_size(path: Path, name: str, kind: formats.FileFormat, settings: Settings) -> int:
+    """How large a compressed file is when it is unpacked; it is unpacked no further than is accepted."""
+    packed = path.stat().st_size
+    if kind.reader == "spreadsheet" and zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            return sum(member.file_size for member in archive.infolist())
+    if kind.reader != "packed":
+        return packed
+    size = 0
+    with stream(path, path.name, kind) as (file, _):
+        while piece := file.read(CHUNK):
+            size += len(piece)
+            if size > settings.largest_table or (size > TRUSTED and size > MOST_RATIO * packed):
+                raise _bomb(name, settings)
+    return size
 
 
 def _bomb(name: str, settings: Settings) -> Problem:
@@ -209,7 +181,7 @@ def allowed_file(given: str, folders: Sequence[Path]) -> Path:
         raise Problem(
             422,
             "There is no such file in the folders that are open here.",
-            remedy="Give the path of a .csv, .csv.gz or .parquet file as the list shows it. Links and '..' are not followed. "
+            remedy="Give the path of a file as the list shows it. Links and '..' are not followed. "
             "The operator of this server opens folders with --folder.",
         )
     return path
@@ -228,7 +200,7 @@ def allowed_or_none(given: str, folders: Sequence[Path]) -> Path | None:
             regular = stat.S_ISREG(path.lstat().st_mode)
         except (OSError, ValueError):
             continue
-        named = path.name.lower().endswith(tuple(f".{ending}" for ending in ENDINGS))
+        named = path.name.lower().endswith(tuple(f".{ending}" for ending in PLAIN))
         if plain and real == path and regular and named and path != base:
             return path
     return None

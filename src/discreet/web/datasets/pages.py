@@ -15,7 +15,7 @@ from discreet.web.datasets import dataset_page, ingest, policies
 from discreet.web.datasets import store as datasets
 from discreet.web.datasets.dataset_page import DATASET, finished
 from discreet.web.datasets.ingest import LONGEST_POLICY
-from discreet.web.datasets.inspection import ENCODINGS, files_below
+from discreet.web.datasets.inspection import ENCODINGS, LISTED, PLAIN, files_below
 from discreet.web.datasets.store import Dataset
 from discreet.web.framework.context import Context, Here, go, or_again
 from discreet.web.framework.forms import Line, Number, Strict
@@ -61,6 +61,8 @@ def new_page(context: Here) -> Response:
         servers=settings.servers,
         encodings=ENCODINGS,
         largest=settings.largest_upload,
+        listed=LISTED,
+        endings=PLAIN,
     )
 
 
@@ -223,7 +225,7 @@ def remove_by_form(context: Here) -> Response:
 
 
 # The API.
-Encoding = Literal["utf-8", "latin-1", "cp1252", "utf-16"]
+Encoding = Literal["detect", "utf-8", "latin-1", "cp1252", "utf-16"]
 
 
 class DatasetModel(Strict):
@@ -256,7 +258,7 @@ class NewFile(Strict):
 
     path: Annotated[str, Field(min_length=1, max_length=2_000)]
     name: Line | None = None
-    encoding: Encoding = "utf-8"
+    encoding: Encoding = "detect"
 
 
 class NewTable(Strict):
@@ -313,9 +315,9 @@ def dataset_list(context: Here) -> Datasets:
 
 def upload(
     context: Here,
-    file: Annotated[UploadFile | None, File(description="A .csv, .csv.gz or .parquet file.")] = None,
+    file: Annotated[UploadFile | None, File(description=f"A file that ends in {LISTED}.")] = None,
     name: Annotated[str, Form(max_length=80)] = "",
-    encoding: Annotated[Encoding, Form()] = "utf-8",
+    encoding: Annotated[Encoding, Form()] = "detect",
 ) -> DatasetModel:
     """Keep a file that is sent as multipart/form-data."""
     return _model(ingest.bring_upload(context, file, name=ingest.chosen_name(name), encoding=encoding))

@@ -202,7 +202,13 @@ def prepare(ledger: Ledger, job: Queued, places: DatasetPlaces, tell: Tell) -> J
     text = job.asked.get("policy")
     policy = Policy(encoding=dataset.encoding) if text is None else policies.parse(text, hierarchies)
     if job.kind == "profile":
-        policy = Policy(delimiter=policy.delimiter, encoding=policy.encoding, count=policy.count)
+        policy = Policy(
+            delimiter=policy.delimiter,
+            encoding=policy.encoding,
+            sheet=policy.sheet,
+            labels=policy.labels,
+            count=policy.count,
+        )
     tell("Reading the file", None)
     return TableTask(
         job=job,

@@ -35,6 +35,7 @@ def new_page(context: Here) -> Response:
         name=context.form.text("name", most=2_000) if context.problem else "",
         lent=_lent(context),
         encodings=inspection.ENCODINGS,
+        listed=inspection.LISTED,
         largest=context.site.settings.largest_upload,
     )
 
@@ -89,8 +90,7 @@ def _upload(context: Context, upload: UploadFile | None, encoding: str, uploads:
     uploads.append(path.name)
     ingest.keep(context, upload, path)
     table = ingest.inspected(context, path, name, ending, encoding)
-    text = None if ending == "parquet" else encoding
-    return {"name": name, "columns": list(table.columns), "upload": path.name, "encoding": text}
+    return {"name": name, "columns": list(table.columns), "upload": path.name, "encoding": table.encoding}
 
 
 def _lent(context: Context) -> list[Dataset]:

@@ -277,7 +277,7 @@ def trace_by_form(context: Here) -> Response:
 # -- API --------------------------------------------------------------------------------------------------------------
 
 
-Table = Annotated[UploadFile | None, File(description="A .csv, .csv.gz or .parquet file.")]
+Table = Annotated[UploadFile | None, File(description="A file with a table, as for data sets.")]
 Alpha = Annotated[float, Form(gt=0, lt=1)]
 Family = Annotated[int | None, Form(ge=1, le=10**6)]
 

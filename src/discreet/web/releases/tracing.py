@@ -180,7 +180,7 @@ def _table(context: Context, upload: UploadFile | None, pasted: str) -> Iterator
     sent = upload if upload is not None and upload.filename else None
     if (sent is not None) == bool(pasted.strip()):
         words = "No file was sent." if sent is None else "Send claims either as a file or pasted, not both."
-        raise Problem(422, words, remedy="Choose a .csv, .csv.gz or .parquet file, or paste rows with a header.")
+        raise Problem(422, words, remedy="Choose a file with a table, or paste rows with a header.")
     name = PASTED if sent is None else ingest.plain_name(sent.filename or "")
     ending = "csv" if sent is None else inspection.ending_of(name)
     path = context.site.places.folder.new("upload", ending)
@@ -190,8 +190,7 @@ def _table(context: Context, upload: UploadFile | None, pasted: str) -> Iterator
                 file.write(pasted.replace("\r\n", "\n").strip("\n").encode() + b"\n")
             else:
                 shutil.copyfileobj(sent.file, file, CHUNK)
-        encoding = None if ending == "parquet" else "utf-8"
-        inspection.inspect(path, name=name, ending=ending, settings=context.site.settings, encoding=encoding)
+        inspection.inspect(path, name=name, ending=ending, settings=context.site.settings)
         with inspection.in_words(path, name):
             yield replace(SuspectTable.of(read(path)), name=name)
     finally:

@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discreet.kernel import Classes
-from discreet.sources import files
-from discreet.sources.duckdb.engine import DuckDBEngine
+from discreet.policy import Policy
+from discreet.sources.duckdb.engine import open_engine
+from discreet.sources.files import parquet as files
 from tests.examples import examples
 
 ROWS = st.lists(
@@ -38,7 +39,7 @@ def test_the_short_cut_equals_the_engine(rows: list[Any], group: int, tmp_path: 
     path = tmp_path / "people.parquet"
     columns = [dict(zip("xyz", row, strict=True)) for row in rows]
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(columns, schema=SCHEMA), path, row_group_size=group)
-    engine = DuckDBEngine.from_parquet(path)
+    engine = open_engine(path, Policy())
     short = files.dictionary_count([path], ["y", "x", "z"])
     assert short is not None
     assert counted(Classes.from_histogram(short)) == counted(Classes.from_histogram(engine.count(["y", "x", "z"])))

@@ -1,159 +1,17 @@
-"""Files: CSV dialects, Parquet counted by its dictionaries, Arrow columns as codes.
-
-Engines quote the offending row when they fail. A row is a person's record, so everything that can be checked is
-checked here first, and errors speak of line numbers only.
-"""
+"""Parquet counted by its own dictionaries, and Arrow columns as codes."""
 
 from __future__ import annotations
 
-import codecs
-import csv
-import glob
-import gzip
 import importlib.util
-import io
 import math
-import re
-import tempfile
-import weakref
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any
 
 import numpy as np
 
-from discreet.errors import ColumnError, EmptySource, SourceUnreadable
 from discreet.kernel import Coded, Histogram
 from discreet.kernel.arrays import Ints
-from discreet.sources.engine import refuse_wide
-from discreet.wording import reason
-
-DELIMITERS = ";\t|,"
-"""A comma comes last: where both fit, it is a decimal comma."""
-UTF8 = ("utf-8", "utf8", "utf-8-sig", "ascii", "us-ascii")
-SAMPLE_LINES = 200
-SAMPLE = 2**20
-"""Lines and characters that are looked at to find out what separates the cells."""
-LONGEST_HEADER = 2**24
-"""Characters of the first line."""
-VALUE = re.compile(r"[-+]?\d+([.,]\d+)?|\d{1,4}[-./]\d{1,2}[-./]\d{1,4}")
-"""A number or a date, which names no column."""
-
-csv.field_size_limit(2**27)
-
-
-def opened(path: Path, encoding: str) -> IO[str]:
-    """The file as text, decompressed when its name ends in .gz."""
-    binary = gzip.open(path, "rb") if path.name.lower().endswith(".gz") else path.open("rb")  # noqa: SIM115 - closed by the caller
-    return io.TextIOWrapper(cast("IO[bytes]", binary), encoding=encoding, newline="")
-
-
-def sniff(path: Path, *, delimiter: str | None, encoding: str) -> tuple[str, list[str]]:
-    """The delimiter and the column names."""
-    lines: list[str] = []
-    left = SAMPLE
-    try:
-        with opened(path, "utf-8-sig" if _known(encoding) == "utf-8" else encoding) as file:
-            # The header whole, and some rows after it; empty lines are left out.
-            for _ in range(SAMPLE_LINES):
-                line = file.readline(SAMPLE if lines else LONGEST_HEADER + 1)
-                if line.strip():
-                    lines.append(line)
-                left -= len(line)
-                if not line or left < 0:
-                    break
-    except (UnicodeError, OSError, EOFError) as error:
-        raise unreadable(path, error, encoding) from None
-    if not lines:
-        raise EmptySource(f"{path} is empty.", remedy="Give a file with a header and at least one row.")
-    if len(lines[0]) > LONGEST_HEADER:
-        raise ColumnError(
-            f"{path}: the first line is longer than {LONGEST_HEADER:,} characters, so it is no header.",
-            remedy="Does every row end with a line break? Give the columns names in a first row of their own.",
-        )
-    mark = delimiter or guess_delimiter(lines)
-    return mark, next(csv.reader(lines, delimiter=mark))
-
-
-def guess_delimiter(lines: Sequence[str]) -> str:
-    """The mark that cuts every line into equally many cells, and the most.
-
-    >>> guess_delimiter(["a;b,c", "1;2,5", "3;4,5"])
-    ';'
-    """
-    fits: dict[str, tuple[float, int]] = {}
-    for mark in DELIMITERS:
-        widths = Counter(len(row) for row in csv.reader(lines, delimiter=mark) if row)
-        width, times = widths.most_common(1)[0] if widths else (1, 0)
-        fits[mark] = (times / widths.total(), width) if width > 1 else (0.0, 0)
-    return max(fits, key=lambda mark: fits[mark])
-
-
-def check_header(header: Sequence[str], path: Path, *, declared: Sequence[str] = ()) -> None:
-    """Stop if the first row cannot be a header.
-
-    Names are not repeated: they may be a person's values.
-    """
-    refuse_wide(len(header), str(path))
-    unnamed = [place for place, name in enumerate(header, start=1) if not name.strip()]
-    if unnamed:
-        raise ColumnError(
-            f"{path}: column {unnamed[0]} of {len(header)} has no name.",
-            remedy="Give every column a name in the first row.",
-        )
-    first: dict[str, int] = {}
-    places = enumerate(header, start=1)
-    doubled = next((place for place, name in places if first.setdefault(name, place) != place), None)
-    if doubled is not None:
-        raise ColumnError(
-            f"{path}: column {doubled} of {len(header)} has the same name as an earlier one.",
-            remedy="Give every column a name of its own.",
-        )
-    known = set(declared)
-    if values := [name for name in header if VALUE.fullmatch(name.strip()) and name not in known]:
-        raise ColumnError(
-            f"{path}: {len(values)} of {len(header)} names in the first row are numbers or dates, so it looks like a record, not a header.",
-            remedy="Add a header row. If these are names, list the columns in a policy.",
-        )
-
-
-def as_utf8(path: Path, encoding: str, *, owner: object) -> Path:
-    """The path of the file in UTF-8: itself, or a temporary copy.
-
-    The copy holds people's records, so it goes with its owner, at the latest when the process ends.
-    """
-    if _known(encoding) in UTF8:
-        return path
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", newline="", suffix=".csv", delete=False) as copy:
-        weakref.finalize(owner, Path(copy.name).unlink, missing_ok=True)
-        try:
-            with opened(path, encoding) as original:
-                while block := original.read(1 << 20):
-                    copy.write(block)
-        except (UnicodeError, OSError, EOFError) as error:
-            raise unreadable(path, error, encoding) from None
-    return Path(copy.name)
-
-
-def _known(encoding: str) -> str:
-    try:
-        return codecs.lookup(encoding).name
-    except LookupError:
-        raise SourceUnreadable(
-            f"There is no encoding named '{encoding}'.", remedy='Use a name such as "utf-8", "latin-1" or "cp1252".'
-        ) from None
-
-
-def unreadable(path: Path, error: Exception, encoding: str) -> SourceUnreadable:
-    """What went wrong, without the bytes that went wrong."""
-    if isinstance(error, UnicodeError):
-        return SourceUnreadable(
-            f"{path} is not written in {encoding}.",
-            remedy='Name its encoding in the policy: [data] encoding = "latin-1" (or "cp1252", "utf-16").',
-        )
-    return SourceUnreadable(f"{path} cannot be read ({reason(error)}).", remedy="Is it complete, and yours to read?")
-
 
 # Counting Parquet by its own dictionaries: text stays a small number from the page to the histogram.
 #
@@ -166,13 +24,6 @@ MOST_COUNTERS = 2**24
 BATCH = 2**19
 TOGETHER = 2**21
 """Keys that are counted in one go."""
-
-
-def matching(pattern: Path) -> tuple[Path, ...]:
-    """The files of a pattern, in order; an existing name is no pattern."""
-    if pattern.is_file():
-        return (pattern,)
-    return tuple(Path(name) for name in sorted(glob.glob(str(pattern), recursive=True)))  # noqa: PTH207 - absolute patterns
 
 
 def arrow_installed() -> bool:
