@@ -1,7 +1,7 @@
 """How many drafted roles are right, on the real tables of tests/corpus, beside calling everything a quasi-identifier.
 
 Run with: python -m benchmarks.drafting. Roles were judged by hand once, by table and column (tests/corpus/roles.csv). Rules were
-written with the open tables in view; nobody looked at what was wrong in the blind ones. Left out: each table is drafted without
+written with the open tables in view; of the blind ones the columns were known, their errors were not looked at. Left out: each table is drafted without
 the words that only its own names need, as if nobody had ever seen it.
 """
 

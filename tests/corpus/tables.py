@@ -32,7 +32,7 @@ class RealTable:
     about: str
     read: Callable[[], Any]
     blind: bool = False
-    """Whether the rules of guesses were written without a look at what was wrong here."""
+    """Whether the rules of guesses were written without a look at what was wrong here; its columns were known."""
 
     @property
     def roles(self) -> dict[str, str]:
