@@ -12,7 +12,7 @@ import pytest
 from discreet.errors import ColumnError
 from discreet.kernel import Classes, Recoding
 from discreet.policy import Policy
-from discreet.sources.table import rows_of
+from discreet.sources.table_rows import rows_of
 from tests.contract.readers import Reader
 
 PEOPLE = pyarrow.table(

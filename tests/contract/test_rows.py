@@ -11,7 +11,7 @@ import pytest
 import discreet
 from discreet.errors import ColumnError
 from discreet.kernel import Coded
-from discreet.sources.table import fetch
+from discreet.sources.table_rows import fetch
 from tests.contract.readers import Reader
 from tests.contract.test_engines import ROWS, WEIRD, arrow_table
 

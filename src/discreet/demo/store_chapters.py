@@ -33,7 +33,7 @@ from discreet.demo.chapters import (
 from discreet.errors import MissingExtra, Refused
 from discreet.people import write_extracts
 from discreet.sources import read
-from discreet.sources.table import fetch
+from discreet.sources.table_rows import fetch
 from discreet.wording import brief_percent
 
 if TYPE_CHECKING:

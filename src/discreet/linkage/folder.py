@@ -38,7 +38,7 @@ from discreet.linkage.spec import Attribute, Case, LinkageSpec
 from discreet.sources import Table, read
 from discreet.sources.duckdb_scratch import RELATION, bare, connect, literal, quote, translated
 from discreet.sources.export.targets import unwritable
-from discreet.sources.table import local_desk
+from discreet.sources.table_rows import local_desk
 
 TABLES = ("first", "second")
 PARTS = ("identifying", "sensitive", "bridge")

@@ -40,7 +40,7 @@ def columns_of(table: Any) -> Columns:
         )
     # A path, a URL, a relation or a `Table`; rows come in the order of the file.
     from discreet.sources import Table, read
-    from discreet.sources.table import fetch
+    from discreet.sources.table_rows import fetch
 
     opened = table if isinstance(table, Table) else read(table)
     # All columns at once: a database may give its rows in another order when it is asked again.

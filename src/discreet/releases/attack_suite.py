@@ -19,7 +19,8 @@ from discreet.releases.decoys.nearest_classes import Space
 from discreet.releases.decoys.similarity import Likeness
 from discreet.releases.decoys.synthesis import Splicer, weights
 from discreet.releases.marks.pairing import chances, some
-from discreet.sources.table import Table, fetch
+from discreet.sources.table import Table
+from discreet.sources.table_rows import fetch
 
 
 # Attacks by counting: what the population list and the sizes of classes say. Higher scores mean rather a decoy.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -21,14 +21,14 @@ from discreet.kernel.serialise import card
 from discreet.kernel.survey import Survey, people_of_rows
 from discreet.policy import Policy
 from discreet.policy.draft import key_of, value
-from discreet.sources.engine import Cells, Engine, Field, engine_for, require
+from discreet.sources.engine import Engine, Field, engine_for, require
 from discreet.sources.export.staging import check
 from discreet.sources.export.targets import FrameTarget, format_of, guarded
 from discreet.sources.numbering import Numbering, number_people
 from discreet.sources.server import SCHEMES
 
 if TYPE_CHECKING:
-    from discreet.sources.duckdb_scratch import DuckDBDesk
+    pass
 
 MOST_LISTED = 30
 """Columns that an error names; beyond, their number says more."""
@@ -435,22 +435,3 @@ def read(
             guesses = f"These count as quasi-identifiers until their roles are confirmed: {policy.spelled(lacking)}."
             raise ColumnError(error.problem, remedy=f"{error.remedy} {guesses}") from None
     return result
-
-
-# Rows of a table, for results small enough to be looked at row by row; whole tables are counted or exported instead.
-def fetch(table: Table, names: Sequence[str]) -> dict[str, Coded]:
-    """The cells of some columns, row by row: see `Engine.fetch`."""
-    table.require(names)
-    return table.engine.fetch(names) if names else {}
-
-
-def rows_of(table: Table, recoding: Recoding, *, drop: Sequence[str] = ()) -> Cells:
-    """The rows that a recoding publishes, column by column: see `Engine.chosen`."""
-    table.require([*recoding.names, *drop])
-    return table.engine.chosen(recoding, drop=drop)
-
-
-def local_desk(table: Table, names: Sequence[str]) -> AbstractContextManager[DuckDBDesk]:
-    """A DuckDB connection on which at least these columns of the table are the table `source`."""
-    table.require(names)
-    return table.engine.desk(names)

@@ -221,7 +221,7 @@ def columns_of(records: Any, names: Sequence[str]) -> dict[str, Coded]:
             _require(names, records.schema.names)
             return {name: coded(records.column(name)) for name in names}
     from discreet.sources import Table, read
-    from discreet.sources.table import fetch
+    from discreet.sources.table_rows import fetch
 
     return fetch(records if isinstance(records, Table) else read(records), names)
 

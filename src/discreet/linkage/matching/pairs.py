@@ -15,7 +15,7 @@ from discreet.kernel.arrays import Floats
 from discreet.linkage.folder import ProjectFolder, Records
 from discreet.sources import Table, read
 from discreet.sources.duckdb_scratch import connect, literal, quote, translated
-from discreet.sources.table import local_desk
+from discreet.sources.table_rows import local_desk
 
 COLUMNS = ("first", "second", "weight", "probability")
 

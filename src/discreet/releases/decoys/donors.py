@@ -19,7 +19,8 @@ from discreet.policy import Policy
 from discreet.releases.decoys.nearest_classes import DIGITS, Space
 from discreet.releases.decoys.similarity import Likeness
 from discreet.sources.engine import Cells
-from discreet.sources.table import Table, rows_of
+from discreet.sources.table import Table
+from discreet.sources.table_rows import rows_of
 
 ROWS_PER_ROW = 2
 """Donor rows per row of a decoy."""
