@@ -236,13 +236,14 @@ def assess(
     linked = sample.sizes if everybody is None else linked_sizes(sample, everybody)[0]
     if isinstance(table, Surveyed):
         sample = table.surveyed(sample)
-    members = MemberRisk.of(sample, linked, known=everybody is not None)
+    members = None if sample.survey is None else MemberRisk.of(sample, linked, known=everybody is not None)
     alike, crowded = sample.people_once(), sample.people_once(linked)
     several = None if sample.members is None else alike
 
     def listing() -> RecordRisks:
         rows = cast(Ordered, table).in_order(sample)
-        return RecordRisks.of(sample, rows, linked=None if everybody is None else linked, members=members)
+        individual = members or MemberRisk.of(sample, linked, known=everybody is not None)
+        return RecordRisks.of(sample, rows, linked=None if everybody is None else linked, members=individual)
 
     return Assessment(
         columns=sample.names,
@@ -266,8 +267,8 @@ def assess(
         economics=None if economics is None else economics.play(crowded, linked),
         allowed_at_risk=limits.at_risk,
         attack=struck,
-        weighted=weighted(sample, members, threshold=threshold),
-        household=households(sample, members, threshold=threshold),
+        weighted=None if members is None else weighted(sample, members, threshold=threshold),
+        household=None if members is None else households(sample, members, threshold=threshold),
         rows=int(sample.rows.sum()) if sample.members is not None or (policy and policy.several_rows) else None,
     )
 
