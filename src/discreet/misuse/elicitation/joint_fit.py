@@ -222,7 +222,8 @@ Question = Compare | Rate
 def next_pair(pairs: Sequence[PairwiseJudgement], asked: set[frozenset[int]], order: Sequence[int]) -> Compare | None:
     """The comparison to ask; `order` is the order in which values come up."""
     part = parts(pairs, len(order))
-    theta = log_least_squares(pairs, len(order))
+    # Rounded wherever values are compared: the last bits depend on the processor, and so would the questions.
+    theta = np.round(log_least_squares(pairs, len(order)), 9)
     if len(set(part)) > 1:
         # The next value outside the largest connected part, against the middle of that part.
         home = max(order, key=lambda item: (part.count(part[item]), -order.index(item)))
@@ -239,7 +240,7 @@ def next_pair(pairs: Sequence[PairwiseJudgement], asked: set[frozenset[int]], or
     inverse = np.linalg.pinv(laplacian(pairs, len(order))[0], hermitian=True)
     spread = np.add.outer(np.diag(inverse), np.diag(inverse)) - 2 * inverse
     # Ratios beyond the scale are cut off and say little.
-    spread = np.where(np.abs(np.subtract.outer(theta, theta)) <= math.log(MOST), spread, spread - len(order))
+    spread = np.where(np.abs(np.subtract.outer(theta, theta)) <= math.log(MOST) + 1e-6, spread, spread - len(order))
     return Compare(*max(open_pairs, key=lambda pair: round(float(spread[pair]), 9)))
 
 
@@ -267,4 +268,4 @@ def next_record(
     noise = fit.evidence.rating**2
     room = (CLAMP - matrix @ fit.harm) / np.sqrt(variance + noise)
     unclamped = np.array([0.5 * math.erfc(-one / math.sqrt(2)) for one in room])
-    return Rate(pool[int(np.argmax(unclamped * np.log1p(variance / noise)))])
+    return Rate(pool[int(np.argmax(np.round(unclamped * np.log1p(variance / noise), 9)))])
