@@ -204,7 +204,7 @@ def test_a_late_recipient_and_a_retired_one(folder: Path, tmp_path: Path) -> Non
 def test_without_answers_nothing_happens(folder: Path, tmp_path: Path) -> None:
     done = make(folder, tmp_path)
     assert done.returncode == 5
-    for asked in ("population_source", "population_licence", "counts_only", "sign_off"):
+    for asked in ("(--population-source)", "(--population-licence)", "(--counts-only)", "(--sign-off)"):
         assert asked in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["store.db.keys"]
 

@@ -14,6 +14,7 @@ import pytest
 import discreet
 from discreet.anonymity import anonymise
 from discreet.errors import OutsideHierarchy, WeightError
+from discreet.sources.table_rows import fetch
 from tests.contract.readers import LOCAL, READERS, SPARK, Reader
 
 NEVER = datetime.date(9999, 12, 31)
@@ -70,7 +71,7 @@ def test_codes_are_counted_as_missing(reader: Reader) -> None:
 
 
 def test_codes_are_missing_row_by_row(reader: Reader) -> None:
-    fetched = discreet.sources.table.fetch(reader(arrow_table(), CODES), ["sex", "age"])
+    fetched = fetch(reader(arrow_table(), CODES), ["sex", "age"])
     rows = {
         (fetched["sex"].values[sex], fetched["age"].values[age])
         for sex, age in zip(fetched["sex"].codes.tolist(), fetched["age"].codes.tolist(), strict=True)

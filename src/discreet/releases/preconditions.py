@@ -62,10 +62,10 @@ class Gates:
             for answer in (self.population_source, self.population_licence, self.sign_off)
         )
         asked = {
-            "where the population comes from (population_source, --population-source)": source,
-            "the licence under which it may be used for this (population_licence, --population-licence)": licence,
-            "the confirmation that only counts of it are kept (counts_only, --counts-only)": self.counts_only is True,
-            "the number under which the release was signed off (sign_off, --sign-off)": sign_off,
+            "where the population comes from (population_source)": source,
+            "the licence under which it may be used for this (population_licence)": licence,
+            "the confirmation that only counts of it are kept (counts_only)": self.counts_only is True,
+            "the number under which the release was signed off (sign_off)": sign_off,
         }
         return tuple(words for words, given in asked.items() if not given)
 
