@@ -43,7 +43,11 @@ def test_bad_weights_end_with_3_and_weights_as_counts_with_4(write: Any) -> None
 
 
 def test_large_counts_are_asked_about(write: Any) -> None:
-    policy = write("counts.toml", '[data]\ncount = "n"\n[columns]\nsex.role = "quasi"\n')
+    policy = write(
+        "counts.toml", '[data]\ncount = "n"\n[columns]\nsex = { role = "quasi", hierarchy = { any = "*" } }\n'
+    )
     for least, asked in ((20, True), (19, False)):
-        done = run("assess", write("counts.csv", f"sex,n\nF,{least}\nM,5000\n"), "--policy", policy)
-        assert ("survey weight" in done.stderr) is asked
+        data = write("counts.csv", f"sex,n\nF,{least}\nM,5000\n")
+        for command in (("assess",), ("anonymise", "--k", "2", "--dry-run")):
+            done = run(command[0], data, "--policy", policy, *command[1:])
+            assert ("survey weight" in done.stderr) is asked

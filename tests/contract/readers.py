@@ -72,8 +72,10 @@ def postgres_reader(request: pytest.FixtureRequest, _: Path) -> Reader:
 def load_postgres(url: str, table: pyarrow.Table) -> None:
     kinds = {
         "string": "text",
+        "large_string": "text",
         "int32": "int4",
         "int64": "int8",
+        "double": "float8",
         "date32[day]": "date",
         "decimal128(6, 2)": "numeric(6,2)",
         "bool": "boolean",

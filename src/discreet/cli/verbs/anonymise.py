@@ -26,6 +26,7 @@ from discreet.cli.options import (
     option,
     policy_option,
     refuse_inputs,
+    repeated_notes,
     tied_rows_notes,
     unconfirmed_notes,
 )
@@ -174,7 +175,7 @@ def command(
         notes.append(
             f"Note: the policy gives no role to {', '.join(data.undeclared)}; nothing can be written before it does."
         )
-    notes += tied_rows_notes(data)
+    notes += [*repeated_notes(data), *tied_rows_notes(data)]
     if target is not None:
         notes.append(f"Wrote {written:,} rows to {target.partition('?')[0]}, verified class by class.")
     certificate, utility, remaining = result.certificate, result.utility(), result.published.records
