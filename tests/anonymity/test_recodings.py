@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -21,7 +22,7 @@ from discreet.anonymity.losses import column_loss
 from discreet.errors import DiscreetError, UsageError
 from discreet.kernel import AnyValue, Classes, Histogram, Recoding, Tree, Widths
 from discreet.people import State, generate
-from tests.anonymity.brute import Data
+from tests.anonymity.brute import Data, Person
 from tests.anonymity.strategies import tables, wished_tables
 from tests.examples import examples
 
@@ -218,19 +219,30 @@ def with_secrets(data: Data) -> Classes:
     halves = Tree((("1", "low", "*"), ("2", "low", "*"), ("3", "high", "*"), ("4", "high", "*")))
     names = [f"q{place}" for place in range(len(data.trees))]
     rows = [(*(path[0] for path in person.paths), person.secret[1:], 1) for person in data.people]
-    return data.classes().with_spread(Histogram.from_rows([*names, "secret"], rows), "secret", rule=halves)
+    numbers = [person.number for person in data.people if person.number is not None]
+    whose = np.array(numbers, dtype=np.int64) if numbers else None
+    return data.classes().with_spread(
+        Histogram.from_rows([*names, "secret"], rows), "secret", rule=halves, people=whose
+    )
 
 
-def groups_of(recoding: Recoding, data: Data) -> list[Counter[str]]:
-    """The secrets of the people of each published group."""
+def groups_of(recoding: Recoding, data: Data) -> list[list[Person]]:
+    """The people of each published group, or their rows."""
     looks = list(zip(*(codes.tolist() for codes in recoding.codes), strict=True))
     place = {values: row for row, values in enumerate(recoding.classes.tuples())}
-    found: dict[Any, Counter[str]] = {}
+    found: dict[Any, list[Person]] = {}
     for person in data.people:
         row = place[tuple(path[0] for path in person.paths)]
         if recoding.kept[row]:
-            found.setdefault(looks[row], Counter())[person.secret[1:]] += 1
+            found.setdefault(tuple(recoding.labels[i][code] for i, code in enumerate(looks[row])), []).append(person)
     return list(found.values())
+
+
+def secrets_of(people: Iterable[Person]) -> Counter[str]:
+    """How many people hold each secret; a person who holds it on several rows is one."""
+    numbered = enumerate(people)
+    pairs = {(place if person.number is None else person.number, person.secret[1:]) for place, person in numbered}
+    return Counter(secret for _, secret in pairs)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -240,13 +252,13 @@ def groups_of(recoding: Recoding, data: Data) -> list[Counter[str]]:
 def test_every_published_group_satisfies_every_requirement(
     search: str, kind: str, data: Data, k: int, share: float
 ) -> None:
-    k, everybody = min(k, len(data.people)), Counter(person.secret[1:] for person in data.people)
+    k, everybody = min(k, len(data.people)), secrets_of(data.people)
     try:
         found = discreet.anonymise(with_secrets(data), k=k, search=search, suppression=share, **KINDS[kind])
     except UsageError:
         assert not (rooted(data) and fits(kind, everybody, everybody))
         return
-    groups = groups_of(found.recoding, data)
+    groups = [secrets_of(group) for group in groups_of(found.recoding, data)]
     assert all(group.total() >= k and fits(kind, group, everybody) for group in groups)
     assert found.suppressed == len(data.people) - sum(group.total() for group in groups)
     assert found.suppressed <= math.floor(Fraction(str(share)) * len(data.people))

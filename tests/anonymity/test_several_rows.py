@@ -11,13 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.anonymity import LOSSES, anonymise, frontier
-from discreet.anonymity.limits import AverageRisk
+from discreet.anonymity.limits import AverageRisk, Requirements, Size
+from discreet.anonymity.local.acceptance import verify
 from discreet.anonymity.result import Anonymised
-from discreet.errors import UsageError
-from discreet.kernel import Classes
+from discreet.errors import DiscreetError, UsageError
+from discreet.kernel import AnyValue, Classes, Histogram, Recoding, Rule, Widths
 from discreet.risk import assess
 from tests.anonymity.brute import Data, Person, best
 from tests.anonymity.strategies import tables
+from tests.anonymity.test_recodings import KINDS, SEARCHES, fits, groups_of, rooted, secrets_of, with_secrets
 from tests.examples import examples
 
 few = settings(max_examples=examples(60), deadline=None)
@@ -149,10 +151,103 @@ def test_forty_rows_of_one_man_are_no_class_of_forty() -> None:
     assert [point.k for point in frontier(classes, ks=(2, 6, 7))] == [2, 6]
 
 
-@pytest.mark.parametrize("search", ["local", "mondrian"])
-def test_recoding_class_by_class_refuses_people_with_several_rows(search: str) -> None:
-    with pytest.raises(UsageError, match="--search optimal"):
-        anonymise(panel([("a", 1)] * 3 + [("b", 2)] * 3), k=2, search=search)
+def test_given_levels_leave_out_as_many_rows_as_allowed() -> None:
+    classes = panel([("a", 1)] * 40 + [("b", number) for number in range(2, 7)])
+    given = [anonymise(classes, k=2, levels={"q0": 0}, suppression=share) for share in (0.1, 0.9)]
+    assert [(each.suppressed, each.suppressed_rows, each.exceeded) for each in given] == [(1, 40, True), (1, 40, False)]
+
+
+# Recoding class by class: every published group is found again from the rows, and its people are counted in sets.
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@few
+@given(data=tables(numbers=7), k=st.integers(1, 5), share=st.sampled_from([0.0, 0.1, 0.3, 1.0]))
+def test_every_recoded_group_is_of_k_people(search: str, data: Data, k: int, share: float) -> None:
+    k = min(k, people(list(data.people)))
+    try:
+        found = anonymise(data.classes(), k=k, search=search, suppression=share)
+    except UsageError:
+        assert not rooted(data)
+        return
+    groups = groups_of(found.recoding, data)
+    assert all(people(group) >= k for group in groups)
+    assert found.published.sizes.tolist() == [people(group) for group in _in_order(groups, found)]
+    rows = [row for group in groups for row in group]
+    assert (
+        found.suppressed_rows == len(data.people) - len(rows) <= math.floor(round(share * 10) * len(data.people) / 10)
+    )
+    kept = Counter(row.number for row in rows)
+    whole = Counter(row.number for row in data.people)
+    assert found.suppressed == sum(kept[number] < whole[number] for number in whole)
+
+
+def _in_order(groups: list[Group], found: Anonymised) -> list[Group]:
+    """The groups in the order of the published classes."""
+    place = {values: row for row, values in enumerate(found.recoding.classes.tuples())}
+    labels, codes = found.recoding.labels, found.recoding.codes
+
+    def look(group: Group) -> tuple[str | None, ...]:
+        row = place[tuple(path[0] for path in group[0].paths)]
+        return tuple(names[code[row]] for names, code in zip(labels, codes, strict=True))
+
+    by_look = {look(group): group for group in groups}
+    return [by_look[values] for values in found.published.tuples()]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("search", SEARCHES)
+@settings(max_examples=examples(40), deadline=None)
+@given(data=tables(secrets=4, numbers=9), k=st.integers(1, 3), share=st.sampled_from([0.0, 0.1, 0.3]))
+def test_every_recoded_group_satisfies_every_requirement_on_people(
+    search: str, kind: str, data: Data, k: int, share: float
+) -> None:
+    """A value that one person repeats on many rows is one value of one person."""
+    k, everybody = min(k, people(list(data.people))), secrets_of(data.people)
+    try:
+        found = anonymise(with_secrets(data), k=k, search=search, suppression=share, **KINDS[kind])
+    except UsageError:
+        assert not (rooted(data) and fits(kind, everybody, everybody))
+        return
+    groups = groups_of(found.recoding, data)
+    assert all(people(group) >= k and fits(kind, secrets_of(group), everybody) for group in groups)
+    hidden = len(data.people) - sum(map(len, groups))
+    assert found.suppressed_rows == hidden <= math.floor(round(share * 10) * len(data.people) / 10)
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_people_with_a_row_each_are_recoded_as_without_numbers(search: str) -> None:
+    rows = [(f"{20 + place * 7 % 50}", "FM"[place % 2]) for place in range(300)]
+    rules: dict[str, Rule] = {"age": Widths((5, 10)), "sex": AnyValue()}
+    counted = Histogram.from_rows(["age", "sex"], [(*row, 1) for row in rows])
+    numbered = Classes.from_histogram(counted, rules=rules, people=np.arange(300))
+    several, single = (
+        anonymise(classes, k=4, search=search) for classes in (numbered, Classes.of(["age", "sex"], rows, rules=rules))
+    )
+    assert several.published.sizes.min() >= 4
+    assert several.loss <= single.loss + 1e-9
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_forty_rows_of_one_man_hide_nobody_in_a_recoding(search: str) -> None:
+    classes = panel([("a", 1)] * 40 + [("b", number) for number in range(2, 7)])
+    together = anonymise(classes, k=2, search=search)
+    assert (together.published.sizes.tolist(), together.published.rows.tolist()) == ([6], [45])
+    apart = anonymise(classes, max_risk=0.2, suppression=0.9, search=search)
+    assert apart.published.sizes.min() >= 5
+    with pytest.raises(UsageError):
+        anonymise(classes, k=7, search=search)
+
+
+def test_a_recoding_of_rows_instead_of_people_is_not_published() -> None:
+    classes = panel([("a", 1)] * 40 + [("b", 2), ("b", 3)])
+    split = Recoding.of_levels(classes, {"q0": 0}, kept=np.array([True, True]))
+    with pytest.raises(DiscreetError, match="nothing is published"):
+        verify(split, Requirements((Size(2),), 0))
+    hidden = Recoding.of_levels(classes, {"q0": 0}, kept=np.array([False, True]))
+    with pytest.raises(DiscreetError, match="nothing is published"):
+        verify(hidden, Requirements((Size(2),), 39))
+    assert verify(hidden, Requirements((Size(2),), 40)) is hidden
 
 
 def test_a_population_of_people_with_several_rows_hides_nobody_twice() -> None:

@@ -184,11 +184,6 @@ def unsatisfied(limits: Requirements) -> Unsatisfiable:
 
 def _recode(classes: Classes, limits: Requirements, search: str) -> Recoding:
     """Recode class by class; what is published is counted again, not taken from the search."""
-    if classes.members is not None:
-        raise UsageError(
-            f'search="{search}" takes one row per person, and here a person may have several.',
-            remedy='Use search="optimal" (--search optimal), which counts people.',
-        )
     capped = [column.name for column in classes.columns if column.at_most is not None]
     if search != "local" and capped:
         raise UsageError(
@@ -200,12 +195,13 @@ def _recode(classes: Classes, limits: Requirements, search: str) -> Recoding:
     from discreet.anonymity.local.mondrian import mondrian
     from discreet.anonymity.local.recoding import recode_locally
 
-    narrow = classes.narrowed()
-    acceptance = Acceptance.of(narrow, limits, search)
+    acceptance = Acceptance.of(classes.narrowed(), limits, search)
     options: dict[str, Any] = {"k": acceptance.k, "allowed": acceptance.allowed, "suppressible": limits.suppressible}
     if search == "local":
-        return verify(recode_locally(narrow, **options).widened(classes), limits)
-    return verify(mondrian(narrow, relaxed=search == "mondrian-relaxed", **options).widened(classes), limits)
+        found = recode_locally(acceptance.rows, enough=acceptance.enough, **options)
+    else:
+        found = mondrian(acceptance.rows, relaxed=search == "mondrian-relaxed", **options)
+    return verify(found.widened(classes), limits)
 
 
 def _stopwatch(limit: float | None, clock: Callable[[], float] | None, watch: Watch | None) -> Watch:

@@ -162,8 +162,8 @@ class Anonymised:
 
     @property
     def exceeded(self) -> bool:
-        """Whether more people miss the limits than may be left out; only given levels can do that."""
-        return self.limits is not None and self.suppressed > self.limits.suppressible
+        """Whether more rows miss the limits than may be left out; only given levels can do that."""
+        return self.limits is not None and self.suppressed_rows > self.limits.suppressible
 
     @property
     def columns(self) -> dict[str, dict[str, str]]:
@@ -258,8 +258,8 @@ class Anonymised:
             )
         if self.exceeded:
             raise UsageError(
-                f"At these levels {self.suppressed:,} people miss the limits, and at most {self.limits.suppressible:,} may "
-                "be left out.",
+                f"At these levels {self.suppressed_rows:,} {'people' if self.rows is None else 'rows'} miss the limits, and "
+                f"at most {self.limits.suppressible:,} may be left out.",
                 remedy="Allow more suppression, give coarser levels, or let them be searched.",
             )
         return self.table

@@ -84,6 +84,8 @@ class Spread:
     counts: Ints
     holders: Members | None = None
     """Who holds each value in each class, by the place of the pair, where a person may have several rows."""
+    whole: Ints | None = None
+    """People per value in the whole table, where these classes are only some of it."""
 
     def __post_init__(self) -> None:
         for name in ("owners", "codes", "counts"):
@@ -97,6 +99,8 @@ class Spread:
     @cached_property
     def overall(self) -> Ints:
         """People per value in the whole table."""
+        if self.whole is not None:
+            return self.whole
         if self.holders is not None:
             return self.holders.over(self.codes).sizes(len(self.values))
         return total(self.codes, self.counts, len(self.values))
@@ -114,7 +118,7 @@ class Spread:
         first, groups, number = group(keys, bound)
         holders = None if self.holders is None else self.holders.over(groups)
         counts = total(groups, self.counts, number) if holders is None else holders.sizes(number)
-        return Spread(self.name, self.hierarchy, owners[first], self.codes[first], counts, holders)
+        return Spread(self.name, self.hierarchy, owners[first], self.codes[first], counts, holders, self.whole)
 
     def only(self, kept: Flags) -> Spread:
         """The people of the kept classes, renumbered."""
@@ -122,7 +126,7 @@ class Spread:
         stays = kept[self.owners]
         holders = None if self.holders is None else self.holders.only(stays)
         owners, codes, counts = number[self.owners[stays]], self.codes[stays], self.counts[stays]
-        return Spread(self.name, self.hierarchy, owners, codes, counts, holders)
+        return Spread(self.name, self.hierarchy, owners, codes, counts, holders, self.whole)
 
     def __repr__(self) -> str:
         return f"Spread({self.name}, {len(self.values)} values)"

@@ -165,21 +165,24 @@ def without(
     kept: Flags,
     recode: Callable[..., Recoding],
     *,
-    allowed: Allowed | None,
     suppressible: int,
+    asked: dict[str, Allowed | None],
     **options: Any,
 ) -> Recoding:
-    """The recoding of some of the classes as one of all, with the others suppressed."""
+    """The recoding of some of the classes as one of all, with the others suppressed.
+
+    What is `asked` about groups, by name, is asked about classes among all.
+    """
     rows = np.flatnonzero(kept)
     if not len(rows):
         return Recoding(classes, tuple(column.labels for column in classes.columns), classes.codes, kept)
 
-    def among(chosen: Ints, member: Ints, groups: int) -> Flags:
-        return np.ones(groups, dtype=bool) if allowed is None else allowed(rows[chosen], member, groups)
+    def among(ask: Allowed) -> Allowed:
+        return lambda chosen, member, groups: ask(rows[chosen], member, groups)
 
     suppressible -= int(classes.sizes[~kept].sum())
-    asked = None if allowed is None else among
-    inner = recode(classes.keep(kept), allowed=asked, suppressible=suppressible, **options)
+    options |= {name: None if ask is None else among(ask) for name, ask in asked.items()}
+    inner = recode(classes.keep(kept), suppressible=suppressible, **options)
     published = kept.copy()
     published[rows] = inner.kept
     columns = [(labels, codes) for labels, codes in zip(inner.labels, inner.codes, strict=True)]

@@ -25,9 +25,11 @@ class Groups:
     The last group is that of suppressed people, who lose everything; `suppressible` is how many there may be.
     """
 
-    def __init__(self, forest: Forest, k: int, member: Ints, suppressible: int = 0) -> None:
+    def __init__(
+        self, forest: Forest, k: int, member: Ints, suppressible: int = 0, *, enough: Allowed | None = None
+    ) -> None:
         self.forest, self.sizes, self.k, self.work = forest, forest.sizes, k, 0
-        self.allowed: Allowed | None = None
+        self.allowed = enough
         # The classes of each group.
         stops = np.cumsum(np.bincount(member))[:-1]
         members = [rows.tolist() for rows in np.split(np.argsort(member, kind="stable"), stops)]
@@ -46,8 +48,11 @@ class Groups:
 
     def fill(self) -> None:
         """No group of fewer than k people remains."""
-        for small in np.flatnonzero(self.people[:-1] < self.k).tolist():
-            if self.people[small] < self.k:
+        small_ones = self.people[:-1] < self.k
+        if self.allowed is not None:
+            small_ones |= ~self.allowed(np.arange(len(self.member)), self.member, len(small_ones))
+        for small in np.flatnonzero(small_ones).tolist():
+            if self.people[small] < self.k or not self._fine([small]):
                 for row in list(self.members[small]):
                     self.move([row], self._nearest(row)[1])
 
@@ -190,12 +195,13 @@ class Groups:
 
     def _fine(self, numbers: Sequence[int]) -> bool:
         """Whether groups may be published as they are now."""
-        if self.allowed is None:
+        return self.allows([self.members[number] for number in numbers if number != self.hidden])
+
+    def allows(self, groups: Sequence[Sequence[int] | Ints]) -> bool:
+        """Whether groups of classes may be published."""
+        if self.allowed is None or not groups:
             return True
         self.work += ASKING
-        groups = [self.members[number] for number in numbers if number != self.hidden]
-        if not groups:
-            return True
         rows, member = np.concatenate(groups), np.repeat(np.arange(len(groups)), [len(rows) for rows in groups])
         return bool(self.allowed(rows, member, len(groups)).all())
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.anonymity.local.acceptance import Allowed
+from discreet.anonymity.local.acceptance import Allowed, looks
 from discreet.anonymity.local.forest import SCALE, Forest, compact, ends, numbered, parts, spread_out, without
 from discreet.errors import ColumnError, UsageError
 from discreet.kernel.arrays import Flags, Floats, Ints, Label, total
@@ -37,7 +37,7 @@ def mondrian(
 
     Columns of numbers are ordered unless `ordered` names others. Strict boxes share no value of the column they were
     cut along; relaxed ones may, which balances them better. `allowed` says which boxes may be published besides. At
-    most `suppressible` people are left out, where their boxes lose more by them than they lose.
+    most `suppressible` people or rows are left out, where their boxes lose more by them than they lose.
 
     >>> from discreet.kernel import AnyValue
     >>> people = Classes.of(["sex", "age"], [("F", "30"), ("F", "31"), ("F", "50"), ("M", "58")],
@@ -60,10 +60,20 @@ def mondrian(
     part, kept = parts(forest, k, loose, allowed=allowed, suppressible=suppressible)
     if not kept.all():
         options: dict[str, Any] = {"k": k, "relaxed": relaxed, "ordered": ordered}
-        return without(classes, kept, mondrian, allowed=allowed, suppressible=suppressible, **options)
-    member = boxes(axes, classes.sizes, part, k, relaxed=relaxed, allowed=allowed)
-    if suppressible:
-        kept = _trimmed(axes, classes.sizes, member, k, allowed=allowed, suppressible=suppressible)
+        return without(classes, kept, mondrian, suppressible=suppressible, asked={"allowed": allowed}, **options)
+    for torn in dict.fromkeys([relaxed, False]):
+        member = boxes(axes, classes.sizes, part, k, relaxed=torn, allowed=allowed)
+        if suppressible:
+            kept = _trimmed(axes, classes.sizes, member, k, allowed=allowed, suppressible=suppressible)
+        found = _shown(classes, axes, member, kept)
+        # Boxes that were torn apart may look alike, and then count as one.
+        if allowed is None or allowed(*looks(found)).all():
+            return found
+    return _shown(classes, axes, part, np.ones(len(part), dtype=bool))
+
+
+def _shown(classes: Classes, axes: Sequence[_Axis], member: Ints, kept: Flags) -> Recoding:
+    """What is published when everybody who is kept shows the extent of their box."""
     columns, member = [], compact(member[kept])
     for axis in axes:
         low, high = ends(axis.points[None, kept], member)

@@ -12,7 +12,8 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from discreet.anonymity.local.forest import Forest, compact, parts, without
 from discreet.anonymity.local.groups import NEVER, Groups
 from discreet.anonymity.local.mondrian import boxes, branches
 from discreet.anonymity.losses import loss_of
+from discreet.errors import Unsatisfiable
 from discreet.kernel.arrays import Floats, Ints
 from discreet.kernel.classes import Classes, Recoding
 
@@ -35,12 +37,18 @@ EFFORT = 2 * 10**8
 
 
 def recode_locally(
-    classes: Classes, *, k: int, allowed: Allowed | None = None, suppressible: int = 0, effort: int = EFFORT
+    classes: Classes,
+    *,
+    k: int,
+    allowed: Allowed | None = None,
+    enough: Allowed | None = None,
+    suppressible: int = 0,
+    effort: int = EFFORT,
 ) -> Recoding:
     """Publish people in groups of at least k who look alike, at as little loss as can be found.
 
-    `allowed` says which groups may be published besides. At most `suppressible` people are left out, where that costs
-    less than to publish them.
+    `allowed` says which groups may be published besides, and `enough` which of them are of k people where classes count
+    rows. At most `suppressible` people or rows are left out, where that costs less than to publish them.
 
     >>> from discreet.kernel import AnyValue, Widths
     >>> people = Classes.of(["sex", "age"], [("F", "30"), ("F", "31"), ("M", "30"), ("M", "58")],
@@ -51,27 +59,34 @@ def recode_locally(
     forest = Forest.of(classes)
     part, kept = parts(forest, k, allowed=allowed, suppressible=suppressible)
     if not kept.all():
-        return without(classes, kept, recode_locally, k=k, allowed=allowed, suppressible=suppressible, effort=effort)
-    groups = _grouped(forest, k, suppressible)
+        asked = {"allowed": allowed, "enough": enough}
+        return without(classes, kept, recode_locally, suppressible=suppressible, asked=asked, k=k, effort=effort)
+    groups = _grouped(forest, k, suppressible, enough)
     groups.mend(effort)
     if allowed is None:
         return forest.published(groups.member, groups.kept)
-    groups.merge(allowed)
     cut = Groups(forest, k, boxes(branches(forest), forest.sizes, part, k, allowed=allowed), suppressible)
-    cut.allowed = allowed
     recodings = []
     for found in (groups, cut):
-        found.mend(effort)
-        recodings.append(forest.published(found.member, found.kept))
+        # Where people are suppressed, the others may be left without a group that is allowed: then the other way is taken.
+        with suppress(Unsatisfiable):
+            found.merge(allowed)
+            found.mend(effort)
+            found.merge(allowed)
+            recodings.append(forest.published(found.member, found.kept))
+    if not recodings:
+        everybody = Groups(forest, k, part)
+        everybody.merge(allowed)
+        recodings.append(forest.published(everybody.member, everybody.kept))
     return min(recodings, key=loss_of)
 
 
-def _grouped(forest: Forest, k: int, suppressible: int) -> Groups:
+def _grouped(forest: Forest, k: int, suppressible: int, enough: Allowed | None) -> Groups:
     """Groups of at least k people, from cheap to dear."""
     served = _Served(len(forest.sizes))
     if math.prod(forest.classes.heights) <= MOST_NODES:
-        _visit(_Unserved.of(forest, k), _Agenda(forest), served)
-    groups = Groups(forest, k, compact(served.member), suppressible)
+        _visit(_Unserved.of(forest, k, enough), _Agenda(forest), served)
+    groups = Groups(forest, k, compact(served.member), suppressible, enough=enough)
     rows = served.left
     if forest.sizes[rows].sum() >= k:
         # In blocks of classes that agree where it costs most to differ.
@@ -79,7 +94,7 @@ def _grouped(forest: Forest, k: int, suppressible: int) -> Groups:
         order = np.lexsort(forest.leaves[np.argsort(rise, kind="stable")][:, rows])
         for start in range(0, len(rows), BLOCK):
             _grow(_Block(groups, rows[order[start : start + BLOCK]]), served)
-        groups = Groups(forest, k, compact(served.member), suppressible)
+        groups = Groups(forest, k, compact(served.member), suppressible, enough=enough)
     # Those left at the end, too few to share anything, are groups by themselves until they are filled.
     groups.fill()
     return groups
@@ -136,16 +151,17 @@ class _Unserved:
     rows: Ints
     leaves: Ints
     people: Floats
+    enough: Allowed | None
 
     @classmethod
-    def of(cls, forest: Forest, k: int) -> _Unserved:
+    def of(cls, forest: Forest, k: int, enough: Allowed | None) -> _Unserved:
         # 64 well mixed bits for each number: the finaliser of SplitMix (Steele, Lea, Flood 2014).
         bits = (forest.above.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
         bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         marks = (bits ^ (bits >> np.uint64(31))).view(np.int64)
         rows = np.arange(len(forest.sizes))
-        return cls(forest, k, marks, rows, forest.leaves, forest.sizes.astype(np.float64))
+        return cls(forest, k, marks, rows, forest.leaves, forest.sizes.astype(np.float64), enough)
 
     def without(self, rows: Ints) -> _Unserved:
         """Those who are still not served."""
@@ -153,7 +169,7 @@ class _Unserved:
         stays[rows] = False
         places = np.flatnonzero(stays)
         leaves = self.leaves.take(places, axis=1)
-        return _Unserved(self.forest, self.k, self.marks, self.rows[places], leaves, self.people[places])
+        return replace(self, rows=self.rows[places], leaves=leaves, people=self.people[places])
 
     def shared(self, levels: Sequence[int]) -> tuple[Ints, Ints, Ints] | None:
         """The tuples at these levels that k people share: who shares one, which one, and what each costs."""
@@ -161,6 +177,8 @@ class _Unserved:
         rows = self._likely(keys)
         _, first, member = np.unique(keys[rows], return_index=True, return_inverse=True)
         full = np.bincount(member, self.people[rows]) >= self.k
+        if self.enough is not None and len(rows):
+            full &= self.enough(self.rows[rows], member.reshape(-1), len(full))
         if not full.any():
             return None
         stays, cost = full[member], np.zeros(int(full.sum()), dtype=np.int64)
@@ -290,7 +308,7 @@ class _Block:
             joint = self.groups.bundles.joint(nodes, self.codes)
             joint[gone] = NEVER
             inside = joint == cost
-            if self.people[inside].sum() >= self.k:
+            if self.people[inside].sum() >= self.k and self.groups.allows([self.rows[inside]]):
                 return cost, self.rows[inside]
             joint[inside] = NEVER
             nearest = int(joint.argmin())
