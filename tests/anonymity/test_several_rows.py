@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.anonymity import LOSSES, anonymise, frontier
+from discreet.anonymity.comparison import compare
 from discreet.anonymity.limits import AverageRisk, Requirements, Size
 from discreet.anonymity.local.acceptance import verify
 from discreet.anonymity.result import Anonymised
@@ -149,6 +150,13 @@ def test_forty_rows_of_one_man_are_no_class_of_forty() -> None:
     assert anonymise(classes, k=2, suppression=0.9).suppressed_rows == 40
     assert assess(classes).uniques == 1
     assert [point.k for point in frontier(classes, ks=(2, 6, 7))] == [2, 6]
+
+
+def test_candidates_are_compared_by_the_risk_of_people() -> None:
+    """One man shares a class with nine others and another one with four."""
+    rows = [("a", number) for number in range(1, 11)] + [("b", number) for number in range(1, 6)]
+    (one,) = compare(panel(rows), k=2, suppression=0.0).candidates
+    assert (one.average_risk, one.highest_risk) == (pytest.approx((5 / 5 + 5 / 10) / 10), 1 / 5)
 
 
 def test_given_levels_leave_out_as_many_rows_as_allowed() -> None:

@@ -14,6 +14,7 @@ from discreet.errors import Unsatisfiable, UsageError
 from discreet.kernel import Classes
 from discreet.kernel.serialise import card, json_of
 from discreet.risk.input_tables import PolicyLike, opened
+from discreet.risk.reidentification import marketer
 from discreet.wording import brief_percent
 
 KS, SHARES = (3, 5, 10), (0.0, 0.02, 0.05)
@@ -120,7 +121,8 @@ def compare(
         except Unsatisfiable as error:
             candidates.append(Candidate(size, share, metric, how, possible=False, why=error.problem))
             continue
-        left = result.published.records
+        published = result.published
+        left = published.records
         candidates.append(
             Candidate(
                 size,
@@ -131,8 +133,8 @@ def compare(
                 loss=result.loss,
                 suppressed=result.suppressed,
                 classes=result.classes,
-                average_risk=len(result.published) / left if left else 0.0,
-                highest_risk=1 / int(result.published.sizes.min()) if left else 0.0,
+                average_risk=marketer(published.people_once(), published.sizes) if left else 0.0,
+                highest_risk=1 / int(published.sizes.min()) if left else 0.0,
                 levels=result.levels,
                 utility=result.utility(),
             )
