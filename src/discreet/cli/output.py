@@ -26,9 +26,12 @@ from discreet.errors import UsageError
 from discreet.wording import reason
 
 if TYPE_CHECKING:
+    from discreet import Table
+    from discreet.cli.progress import ProgressLine
     from discreet.report import Finding
 
 WIDTH = 96
+OPENING = "Opening the data"
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,9 @@ class CommandResult:
     def show(self, *, as_json: bool, report: Path | None = None) -> int:
         """Print the result, write its report, and give the exit code."""
         if as_json:
-            print_json(self.data())
+            with working("Working out the figures"):
+                found = self.data()
+            print_json(found)
         else:
             for lines in self.words:
                 for line in [lines] if isinstance(lines, str) else lines:
@@ -59,7 +64,9 @@ class CommandResult:
         if report is not None and self.page is not None:
             replaced = report.exists()
             now, typed = datetime.datetime.now(datetime.UTC), shlex.join(["discreet", *sys.argv[1:]])
-            write_text(report, self.page(created=now, command=typed, version=__version__))
+            with working("Making the report"):
+                page = self.page(created=now, command=typed, version=__version__)
+            write_text(report, page)
             remarks.append(f"Report: {report}{' (it replaces the one that was there)' if replaced else ''}")
         if self.next_step and not as_json:
             remarks.append(f"Next: {self.next_step}")
@@ -165,15 +172,15 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, numeric: Seq
 
 
 @contextmanager
-def working(text: str) -> Iterator[None]:
-    """Say what is going on while it takes its time; only on a terminal."""
+def working(text: str, data: Table | None = None) -> Iterator[ProgressLine | None]:
+    """Say what is going on while it takes its time, and how long it may take; only on a terminal."""
     if not sys.stderr.isatty():
-        yield
+        yield None
         return
-    from rich.console import Console
+    from discreet.cli.progress import ProgressLine
 
-    with Console(stderr=True).status(text):
-        yield
+    with ProgressLine(text, None if data is None else data.progress).live() as line:
+        yield line
 
 
 def on_store(*words: str, store: str | None) -> str:

@@ -61,7 +61,11 @@ def bare(kind: Any) -> str:
 def connect() -> Any:
     """A private database in memory that spills to the temporary folder."""
     folder = tempfile.gettempdir()
-    return duckdb.connect(config={"temp_directory": folder, "preserve_insertion_order": "false"})
+    connection = duckdb.connect(config={"temp_directory": folder, "preserve_insertion_order": "false"})
+    # It keeps account of its progress, and prints nothing about it.
+    for setting in ("enable_progress_bar = true", "enable_progress_bar_print = false", "progress_bar_time = 0"):
+        connection.execute(f"SET {setting}")
+    return connection
 
 
 def connect_file(path: Path) -> Any:
@@ -169,6 +173,10 @@ class DuckDBDesk(ABC):
     def showing(self, cells: Sequence[str]) -> DuckDBDesk:
         """The source with its columns as these expressions, in the same order and of the same types."""
 
+    def progress(self) -> float | None:
+        """Share done of the statement that runs now, asked from another thread; None where unknown."""
+        return None
+
     def keep(self, table: str, select: str) -> None:
         """Make a temporary table of what a statement finds."""
         self.run(f"CREATE TEMP TABLE {table} AS {select}")
@@ -194,6 +202,13 @@ class PrivateDesk(DuckDBDesk):
 
     def run(self, sql: str) -> Any:
         return self.handle.execute(sql)
+
+    def progress(self) -> float | None:
+        try:
+            percent = self.handle.query_progress()
+        except duckdb.Error:  # closed meanwhile
+            return None
+        return percent / 100 if percent >= 0 else None
 
     def showing(self, cells: Sequence[str]) -> PrivateDesk:
         self.run(f"ALTER VIEW {RELATION} RENAME TO as_written")

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import difflib
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from discreet.errors import ColumnError, CountError, TooManyColumns, UsageError, WeightError
 from discreet.kernel import Coded, Histogram, Recoding, Tally
@@ -28,6 +28,7 @@ from discreet.sources.numbering import Numbering
 if TYPE_CHECKING:
     from discreet.sources.duckdb_scratch import DuckDBDesk
 
+T = TypeVar("T")
 Kind = Literal["text", "number", "date", "boolean", "other"]
 Cells = dict[str, list[Any]]
 """Rows column by column, each cell as its engine types it."""
@@ -147,6 +148,9 @@ class Engine(Protocol):
     def dialect(self) -> Mapping[str, Any]:
         """How a file is written, as it was found: format, encoding, delimiter; empty elsewhere."""
 
+    def progress(self) -> float | None:
+        """Share done of the statement that runs now, asked from another thread; None where unknown."""
+
     def count(self, by: Sequence[str], *, weight: str | None = None, survey: str | None = None) -> Histogram:
         """People per distinct tuple of `by`.
 
@@ -210,6 +214,50 @@ class Engine(Protocol):
         It vanishes with the block. `folder` is private, and on the disk that copies are written to. From a `guarded`
         pool CSV is written: its texts are guarded against formulas once, not in every copy.
         """
+
+
+class WorkDone:
+    """Which share of the work on a table is done, by its steps; an engine may know more.
+
+    A display asks from another thread.
+
+    >>> steps = WorkDone()
+    >>> [steps.share(0.5) for _ in steps.each(["sex", "age"], 2)]
+    [0.25, 0.75]
+    """
+
+    def __init__(self) -> None:
+        self._step: tuple[float, float, float] | None = None
+        """Where the step begins and ends, of how much: one value, so that a reader sees no half of it."""
+        self._most = 0.0
+
+    def each(self, items: Iterable[T], number: int, *, first: float = 1.0) -> Iterator[T]:
+        """The same items, each a step of so many; the `first` may weigh more than the others."""
+        outer, whole = self._step, first + max(number, 1) - 1
+        if outer is not None:  # a step of other work, which counts by itself
+            yield from items
+            return
+        try:
+            done, weight, rest = 0.0, first, iter(items)
+            while True:
+                self._step, self._most = (done, done + weight, whole), 0.0
+                try:
+                    item = next(rest)
+                except StopIteration:
+                    return
+                yield item
+                done, weight = done + weight, 1.0
+        finally:
+            self._step = None
+
+    def share(self, statement: float | None) -> float | None:
+        """Share done, given that of the statement that runs now; None where neither is known."""
+        if (step := self._step) is None:
+            return statement
+        start, end, whole = step
+        # Statements after the first of a step are short: the share does not fall back for them.
+        self._most = max(self._most, (start + (statement or 0.0) * (end - start)) / whole)
+        return min(1.0, self._most)
 
 
 def engine_for(source: Any, policy: Policy, *, table: str | None = None, query: str | None = None) -> Engine:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,14 +21,11 @@ from discreet.kernel.serialise import card
 from discreet.kernel.survey import Survey, people_of_rows
 from discreet.policy import Policy
 from discreet.policy.draft import key_of, value
-from discreet.sources.engine import Engine, Field, engine_for, require
+from discreet.sources.engine import Engine, Field, WorkDone, engine_for, require
 from discreet.sources.export.staging import check
 from discreet.sources.export.targets import FrameTarget, format_of, guarded
 from discreet.sources.numbering import Numbering, number_people
 from discreet.sources.server import SCHEMES
-
-if TYPE_CHECKING:
-    pass
 
 MOST_LISTED = 30
 """Columns that an error names; beyond, their number says more."""
@@ -41,6 +38,7 @@ class Table:
     engine: Engine
     policy: Policy | None = None
     _counted: dict[tuple[tuple[str, ...], tuple[str, ...]], Classes] = field(default_factory=dict, repr=False)
+    _steps: WorkDone = field(default_factory=WorkDone, repr=False)
 
     @property
     def name(self) -> str:
@@ -87,6 +85,10 @@ class Table:
         there = [name for name in self.policy.identifiers if name in self.columns and name != self.policy.count]
         numberings = {name: self.engine.numbering(name) for name in there}
         return {name: numbering for name, numbering in numberings.items() if numbering.repeats}
+
+    def progress(self) -> float | None:
+        """Share done of what is counted or written now, asked from another thread; None where unknown."""
+        return self._steps.share(self.engine.progress())
 
     def refuse_several_rows_a_person(self) -> None:
         """Stop if numbers of an identifier repeat and rows are not declared people."""
@@ -156,10 +158,12 @@ class Table:
         if key not in self._counted:
             self.require([*names, *sensitive, *self._weight, *self.person])
             with suppress(OutsideHierarchy):
-                classes = self._people(*self._count(names))
-                for name in sensitive:
-                    histogram, people = self._count([*names, name])
-                    classes = classes.with_spread(histogram, name, rule=self.rule(name), people=people)
+                for name in self._steps.each([None, *sensitive], 1 + len(sensitive)):
+                    if name is None:
+                        classes = self._people(*self._count(names))
+                    else:
+                        histogram, people = self._count([*names, name])
+                        classes = classes.with_spread(histogram, name, rule=self.rule(name), people=people)
                 self._counted[key] = classes
         if key not in self._counted:
             self.hierarchies([*names, *sensitive])  # raises, for all columns at once
@@ -235,7 +239,9 @@ class Table:
         """People per value of each column alone, without hierarchies; the quickest look."""
         self.require([*names, *self._weight, *self.person])
         tallies = self.engine.tallies(names, weight=self.policy.count if self.policy else None)
-        for tally in map(self._tally, names) if self.person else tallies:
+        # With the first column an engine may read all of them.
+        found = map(self._tally, names) if self.person else tallies
+        for tally in self._steps.each(found, len(names), first=1 + len(names) / 2):
             if not tally.people:
                 raise EmptySource(f"There is nobody in {self.name}.", remedy="Give a table with at least one row.")
             yield tally

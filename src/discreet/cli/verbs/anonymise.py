@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 
@@ -30,7 +28,7 @@ from discreet.cli.options import (
     tied_rows_notes,
     unconfirmed_notes,
 )
-from discreet.cli.output import CommandResult, heading, output, paragraph, table, working
+from discreet.cli.output import OPENING, CommandResult, heading, output, paragraph, table, working
 from discreet.cli.verbs.attack import adversary
 from discreet.errors import UsageError
 from discreet.policy import Policy
@@ -38,6 +36,9 @@ from discreet.policy.schema import Formulas
 from discreet.risk import assess
 from discreet.sources import read
 from discreet.wording import brief_percent, fine_percent
+
+if TYPE_CHECKING:
+    from discreet.cli.progress import ProgressLine
 
 T = TypeVar("T")
 DRAWN = 20_000
@@ -145,11 +146,12 @@ def command(
     policy = Policy.load(policy_file)
     if formulas is not None:
         policy = replace(policy, formulas=formulas)
-    data = read(source, policy=policy)
+    with working(OPENING):
+        data = read(source, policy=policy)
     if target is not None:
         data.refuse_undeclared()
         data.refuse_unconfirmed()
-    with _progress_bar(data.name) as watch:
+    with working(f"Counting people who look alike in {data.name}", data) as line:
         keywords = {name: value for name, value in options.items() if value is not None}
         for name in {"diversity", "closeness"} & keywords.keys():
             try:
@@ -164,10 +166,11 @@ def command(
             keywords["population"] = listed(keywords["population"], policy)
         if "levels" in keywords:
             keywords["levels"] = _levels(keywords["levels"])
-        result = anonymise(data, watch=watch, **keywords)
+        result = anonymise(data, watch=None if line is None else watched(line, data.name), **keywords)
     target = None if result.exceeded else target
-    written = None if target is None else result.write(target, overwrite=overwrite)
-    changed = None if target is None else result.formulas(target)
+    with working("Writing the table and verifying it", data):
+        written = None if target is None else result.write(target, overwrite=overwrite)
+        changed = None if target is None else result.formulas(target)
     notes = [*dialect_notes(data, chosen=True), *unconfirmed_notes(policy), *_idle_options(options)]
     if changed is not None:
         notes += report.formula_words(changed)
@@ -265,33 +268,16 @@ def _levels(file: Path) -> Any:
     return levels
 
 
-@contextmanager
-def _progress_bar(name: str) -> Iterator[Any]:
-    """Progress on a terminal: nodes counted, best loss and proven bound."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
+def watched(line: ProgressLine, name: str) -> Callable[[Progress], bool]:
+    """Shows how far a search is: nodes counted, best loss and proven bound."""
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[gap]}"),
-        TimeElapsedColumn(),
-        TextColumn("ETA"),
-        TimeRemainingColumn(),
-    )
-    with Bar(*columns, transient=True) as bar:
-        task = bar.add_task(f"Searching {name}", total=1.0, gap="")
+    def watch(progress: Progress) -> bool:
+        best = "none yet" if progress.best == float("inf") else f"{progress.best:.6g}"
+        gap = f"{progress.evaluated:,} nodes counted, best {best}, bound {progress.bound:.6g}"
+        line.turn(f"Searching {name}: {gap}", closed(progress))
+        return True
 
-        def watch(progress: Progress) -> bool:
-            best = "none yet" if progress.best == float("inf") else f"{progress.best:.6g}"
-            gap = f"{progress.evaluated:,} nodes counted, best {best}, bound {progress.bound:.6g}"
-            bar.update(task, completed=closed(progress), gap=gap)
-            return True
-
-        yield watch
+    return watch
 
 
 def closed(progress: Progress) -> float:
@@ -361,11 +347,12 @@ def comparison(source: str, policy_file: str, **options: Any) -> CommandResult:
     People are counted once, and nothing is written but the report.
     """
     policy = Policy.load(policy_file)
-    data = read(source, policy=policy)
+    with working(OPENING):
+        data = read(source, policy=policy)
     chosen = {name: value for name, value in options.items() if value is not None}
     if "population" in chosen:
         chosen["population"] = listed(chosen["population"], policy)
-    with working(f"Comparing tables of {data.name}"):
+    with working(f"Comparing tables of {data.name}", data):
         found = compare(data, **chosen)
     rows = [
         (

@@ -24,6 +24,7 @@ from discreet.cli.options import (
     unconfirmed_notes,
 )
 from discreet.cli.output import (
+    OPENING,
     CommandResult,
     finding_lines,
     hand_over,
@@ -79,10 +80,11 @@ def assess(
     from discreet.sources.export.staging import refuse_listing, write_listing
 
     policy = discreet.Policy.load(policy_file)
-    data = discreet.read(source, policy=policy)
+    with working(OPENING):
+        data = discreet.read(source, policy=policy)
     if records is not None:
         refuse_listing(records, overwrite=overwrite)  # before anything is measured
-    with working(f"Counting people who look alike in {data.name}"):
+    with working(f"Counting people who look alike in {data.name}", data):
         people: Table | int | None = None
         if population is not None:
             number = number_of_people(population)
@@ -96,7 +98,7 @@ def assess(
         notes.insert(0, f"Note: {have.format(columns)} no role in the policy and did not count as quasi-identifiers.")
 
     if records is not None:
-        with working(f"Writing the risk of every row of {data.name}"):
+        with working(f"Writing the risk of every row of {data.name}", data):
             listed_rows = assessment.records()
             write_listing(listed_rows.columns, records, overwrite=overwrite)
         notes.append(
@@ -151,7 +153,7 @@ def profile(source: str, policy_file: str | None, largest: int | None, **written
     Values held by fewer than five people are not shown.
     """
     data = _read(source, discreet.Policy.load(policy_file) if policy_file else None, written)
-    with working(f"Examining {len(data.columns)} columns of {data.name}"):
+    with working(f"Examining {len(data.columns)} columns of {data.name}", data):
         profiled = discreet.profile(data, largest=largest)
     rows = []
     for column in profiled.columns:
@@ -178,7 +180,8 @@ def profile(source: str, policy_file: str | None, largest: int | None, **written
 def _read(source: str, policy: Policy | None, written: dict[str, str | None]) -> Table:
     """The data as their policy says they are written, or as the options do."""
     given: dict[str, Any] = {name: value for name, value in written.items() if value is not None}
-    return discreet.read(source, policy=replace(policy or discreet.Policy(), **given) if given else policy)
+    with working(OPENING):
+        return discreet.read(source, policy=replace(policy or discreet.Policy(), **given) if given else policy)
 
 
 @click.group(name="policy", short_help="Draft, check and describe policy files.")
@@ -202,7 +205,7 @@ def policy() -> None:
 def init(source: str, out: Path | None, as_json: bool, **written: str | None) -> None:
     """Draft a policy for DATA with guessed roles, for a person to confirm."""
     data = _read(source, None, written)
-    with working(f"Examining {data.name}"):
+    with working(f"Examining {data.name}", data):
         profiled = discreet.profile(data, largest=1)
     if as_json:
         columns = [column.to_dict() for column in profiled.columns]
@@ -229,14 +232,16 @@ def check(file: str, source: str | None) -> CommandResult:
     heights = {name: checked.rule(name).height for name in checked.roles}
     words, fits, notes = [f"{file} is a valid policy."], None, unconfirmed_notes(checked)
     if source:
-        data = discreet.read(source, policy=checked)
-        data.require(list(checked.roles))
-        for name, hierarchy in data.hierarchies([*checked.quasi, *checked.sensitive]).items():
-            heights[name] = hierarchy.height
-        data.refuse_several_rows_a_person()
-        if checked.quasi:
-            data.surveyed(data.classes())  # weights that are no numbers are refused
-        notes += repeated_notes(data)
+        with working(OPENING):
+            data = discreet.read(source, policy=checked)
+        with working(f"Comparing {data.name} with the policy", data):
+            data.require(list(checked.roles))
+            for name, hierarchy in data.hierarchies([*checked.quasi, *checked.sensitive]).items():
+                heights[name] = hierarchy.height
+            data.refuse_several_rows_a_person()
+            if checked.quasi:
+                data.surveyed(data.classes())  # weights that are no numbers are refused
+            notes += repeated_notes(data)
         fits = {"records": data.records, "rows": data.rows, "undeclared": list(data.undeclared)}
         words.append(f"{data.name} fits it: {people_in_rows(data.records, data.rows)}.")
         if data.undeclared:

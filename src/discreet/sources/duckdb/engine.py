@@ -185,6 +185,9 @@ class DuckDBEngine(LocalOutput):
         """A relation is run again each time, and may give its rows in another order."""
         return self.view.private
 
+    def progress(self) -> float | None:
+        return self.view.progress()
+
     def count(self, by: Sequence[str], *, weight: str | None = None, survey: str | None = None) -> Histogram:
         with translated(self.name):
             if survey is not None:

@@ -88,6 +88,10 @@ class LocalOutput:
     """Files that are read, which nothing is written over."""
     dialect: Mapping[str, Any] = MappingProxyType({})
 
+    def progress(self) -> float | None:
+        """Unknown, unless an engine knows better."""
+        return None
+
     def staged(self, target: str, policy: Policy, *, overwrite: bool) -> AbstractContextManager[Target]:
         """A file of this machine, or a table of PostgreSQL."""
         if target.startswith(SCHEMES):

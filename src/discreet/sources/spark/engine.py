@@ -76,6 +76,10 @@ class SparkEngine:
     def dialect(self) -> Mapping[str, Any]:
         return {}
 
+    def progress(self) -> float | None:
+        """A cluster does not say."""
+        return None
+
     @property
     def fields(self) -> tuple[Field, ...]:
         return tuple(Field(name, KINDS.get(kind.partition("(")[0], "other")) for name, kind in self.frame.dtypes)

@@ -185,6 +185,10 @@ class WatchedEngine:
         """How its file is written."""
         return self.engine.dialect
 
+    def progress(self) -> float | None:
+        """Share done of the statement that runs now."""
+        return self.engine.progress()
+
     def count(self, by: Sequence[str], *, weight: str | None = None, survey: str | None = None) -> Histogram:
         """People per distinct tuple."""
         histogram = self.engine.count(by, weight=weight, survey=survey)
