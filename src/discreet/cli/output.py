@@ -179,7 +179,7 @@ def working(text: str, data: Table | None = None) -> Iterator[ProgressLine | Non
         return
     from discreet.cli.progress import ProgressLine
 
-    with ProgressLine(text, None if data is None else data.progress).live() as line:
+    with ProgressLine(plain(text), None if data is None else data.progress).live() as line:
         yield line
 
 

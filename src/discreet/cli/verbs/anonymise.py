@@ -28,7 +28,7 @@ from discreet.cli.options import (
     tied_rows_notes,
     unconfirmed_notes,
 )
-from discreet.cli.output import OPENING, CommandResult, heading, output, paragraph, table, working
+from discreet.cli.output import OPENING, CommandResult, heading, output, paragraph, plain, table, working
 from discreet.cli.verbs.attack import adversary
 from discreet.errors import UsageError
 from discreet.policy import Policy
@@ -274,7 +274,7 @@ def watched(line: ProgressLine, name: str) -> Callable[[Progress], bool]:
     def watch(progress: Progress) -> bool:
         best = "none yet" if progress.best == float("inf") else f"{progress.best:.6g}"
         gap = f"{progress.evaluated:,} nodes counted, best {best}, bound {progress.bound:.6g}"
-        line.turn(f"Searching {name}: {gap}", closed(progress))
+        line.turn(plain(f"Searching {name}: {gap}"), closed(progress))
         return True
 
     return watch
