@@ -494,3 +494,21 @@ def test_an_exported_hierarchy_can_be_named_in_the_policy(write: Any, tmp_path: 
     by_file = write("file.toml", JOB_POLICY.replace("{ prefix = [2] }", '"job.csv"'))
     shown = [run("hierarchy", "show", one, "job", "--data", data, "--json").stdout for one in (policy, by_file)]
     assert json.loads(shown[0])["levels"] == json.loads(shown[1])["levels"]
+
+
+@pytest.mark.parametrize("role", ["identifier", "drop", "identifier?"])
+def test_values_of_columns_that_are_never_published_are_not_listed(write: Any, role: str) -> None:
+    data = write("jobs.csv", JOBS)
+    policy = write("jobs.toml", f'[columns.job]\nrole = "{role}"\n')
+    for words in (
+        ("export", policy, "job", "--data", data),
+        ("show", policy, "job", "--data", data),
+        ("init", data, "job", "--policy", policy, "--all-values"),
+    ):
+        done = run("hierarchy", *words)
+        assert (done.returncode, done.stdout) == (4, "")
+        assert f"has the role {role} and is never published" in " ".join(done.stderr.split())
+        assert CANARY not in done.stderr
+    silent = write("silent.toml", '[columns.name]\nrole = "drop"\n')
+    assert run("hierarchy", "init", data, "job", "--policy", silent).returncode == 0
+    assert run("hierarchy", "export", silent, "job", "--data", data).returncode == 2

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import os
 import shlex
-from collections.abc import Callable
+import sys
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import click
 
@@ -25,6 +29,8 @@ HIERARCHIES = "Policy with roles and hierarchies."
 FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, file_okay=False)
 PATH = click.Path(path_type=Path)
+LONGEST_SETTINGS = 1 << 20
+"""Bytes of a file that may name other files, as a policy names its hierarchies."""
 LARGE_COUNT = 20
 """The least count of people from which on counts are more likely survey weights."""
 
@@ -52,6 +58,92 @@ def options(*several: Decorator) -> Decorator:
     return add
 
 
+class TargetOption(click.Option):
+    """An option that names what a command writes."""
+
+
+def target_option(*names: str, **settings: Any) -> Decorator:
+    """An option that names what is written: never anything that the command reads."""
+
+    def add(command: Command) -> Command:
+        @functools.wraps(command)
+        def guarded(*given: Any, **named: Any) -> Any:
+            refuse_inputs(click.get_current_context())
+            return command(*given, **named)
+
+        return option(*names, cls=TargetOption, **settings)(cast("Command", guarded))
+
+    return add
+
+
+def refuse_inputs(context: click.Context) -> None:
+    """Stop if what a command would write is something that it reads: whatever is no target counts as read."""
+    targets: list[str] = []
+    inputs: list[str] = []
+    for parameter in context.command.params:
+        value = context.params.get(parameter.name or "")
+        several = value if isinstance(value, tuple) else (value,)
+        texts = [str(each) for each in several if isinstance(each, str | Path)]
+        (targets if isinstance(parameter, TargetOption) else inputs).extend(texts)
+    for target in targets:
+        if target.startswith("postgres"):
+            lost = any(_one_table(target, given) for given in inputs)
+        elif lost := Path(target).is_file():
+            if "address" in context.params:
+                from discreet.store.connection import Address
+
+                store = Address.parse(context.params["address"]).path
+                inputs += [] if store is None else [str(store)]
+            there = Path(target).stat()
+            lost = any(os.path.samestat(there, each) for given in inputs for each in _files_read(given))
+        if lost:
+            name = "The table of --out" if "://" in target else target  # an address may hold a password
+            raise UsageError(
+                f"{name} is read by this command, and would be lost if it was replaced.",
+                remedy="Give the result a name of its own.",
+            )
+
+
+def _files_read(given: str) -> Iterator[os.stat_result]:
+    """The files behind what a command was given: those of a folder or pattern, and those that they name."""
+    from discreet.sources.files.table_file import files_of
+
+    if given == "-":
+        with suppress(OSError, ValueError):  # a program may have no standard input
+            yield os.fstat(sys.stdin.fileno())
+        return
+    files: list[Path] = []
+    with suppress(OSError, ValueError):  # a text that is no path
+        files += [] if "://" in given else files_of(Path(given))
+    for file in files:  # grows by the files that are named in these
+        yield file.stat()
+        with suppress(OSError, ValueError, RecursionError):
+            if file.stat().st_size <= LONGEST_SETTINGS:
+                named = _texts(tomllib.loads(file.read_text(encoding="utf-8-sig")))
+                there = (file.parent / text for text in named)
+                files += [path for path in there if os.path.isfile(path) and path not in files]  # noqa: PTH113 - long texts
+
+
+def _texts(content: Any) -> Iterator[str]:
+    """The texts in the content of a TOML file, at any depth."""
+    if isinstance(content, str):
+        yield content
+    elif isinstance(content, Mapping | list):
+        for each in content.values() if isinstance(content, Mapping) else content:
+            yield from _texts(each)
+
+
+def _one_table(target: str, given: str) -> bool:
+    """Whether two addresses name one table of PostgreSQL; a table without a schema is one of any."""
+    from discreet.sources.server import address
+
+    if not given.startswith("postgres"):
+        return False
+    (server, ours), (other, theirs) = address(target), address(given)
+    names = [tables.get("table", "").split(".")[::-1] for tables in (ours, theirs)]
+    return server.partition(":")[2] == other.partition(":")[2] and all(map(str.__eq__, *names))
+
+
 def policy_option(words: str = ROLES, *, required: bool = True) -> Decorator:
     """The policy file."""
     return option("--policy", "policy_file", metavar="FILE", required=required, help=words)
@@ -64,12 +156,12 @@ def seed_option(what: str) -> Decorator:
 
 def folder_option(words: str = "Folder to write to.", **settings: Any) -> Decorator:
     """The folder for what is written."""
-    return option("--out", type=FOLDER, metavar="DIR", help=words, **settings)
+    return target_option("--out", type=FOLDER, metavar="DIR", help=words, **settings)
 
 
 def draft_option(words: str = "Write to FILE instead of stdout; never overwrites.") -> Decorator:
     """The new file for a draft, which a person may have filled in since."""
-    return option("--out", type=FILE, callback=_refuse_existing, metavar="FILE", help=words)
+    return target_option("--out", type=FILE, callback=_refuse_existing, metavar="FILE", help=words)
 
 
 def _refuse_existing(context: click.Context, parameter: click.Parameter, out: Path | None) -> Path | None:
@@ -125,16 +217,6 @@ def number_of_people(text: str) -> int | None:
                 remedy="For example --population 3500000, or --population register.csv.",
             )
     return int(digits) if digits.isdigit() else None
-
-
-def refuse_inputs(target: str, *inputs: str | None) -> None:
-    """Stop if what would be written is one of the files that are read."""
-    for file in inputs:
-        if file is not None and Path(target).is_file() and Path(file).is_file() and Path(target).samefile(file):
-            raise UsageError(
-                f"{target} is read by this command, and would be lost if it was replaced.",
-                remedy="Give the result a name of its own.",
-            )
 
 
 def unconfirmed_notes(policy: Policy) -> list[str]:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from discreet import __version__
+from discreet.cli.options import target_option
 from discreet.errors import UsageError
 from discreet.wording import reason
 
@@ -95,12 +96,11 @@ def output(
 
         decorated = run
         if report is not None:
-            decorated = click.option(
+            decorated = target_option(
                 report,
                 "report_file",
                 type=click.Path(path_type=Path, dir_okay=False),
                 default=default,
-                show_default=default is not None,
                 metavar="FILE",
                 help="Write a report (HTML).",
             )(decorated)

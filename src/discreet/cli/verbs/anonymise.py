@@ -23,8 +23,8 @@ from discreet.cli.options import (
     listed,
     option,
     policy_option,
-    refuse_inputs,
     repeated_notes,
+    target_option,
     tied_rows_notes,
     unconfirmed_notes,
 )
@@ -100,7 +100,7 @@ DRAWN = 20_000
 @option(
     "--time-limit", type=float, metavar="SECONDS", help="Stop after this time, with the best so far and a proven bound."
 )
-@option("--out", metavar="TARGET", help="Write to a CSV or Parquet file, or to postgresql://...?table=NAME.")
+@target_option("--out", metavar="TARGET", help="Write to a CSV or Parquet file, or to postgresql://...?table=NAME.")
 @option(
     "--formulas",
     type=click.Choice(get_args(Formulas)),
@@ -141,8 +141,6 @@ def command(
     if out is None and not dry_run and not click.get_current_context().params["as_json"]:
         raise UsageError("Nothing would be written.", remedy="Give --out TARGET, or --dry-run to see the result only.")
     target = None if dry_run else out
-    if target is not None:
-        refuse_inputs(target, source, policy_file, options.get("population"))
     policy = Policy.load(policy_file)
     if formulas is not None:
         policy = replace(policy, formulas=formulas)

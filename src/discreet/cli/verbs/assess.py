@@ -21,6 +21,7 @@ from discreet.cli.options import (
     option,
     policy_option,
     repeated_notes,
+    target_option,
     unconfirmed_notes,
 )
 from discreet.cli.output import (
@@ -51,7 +52,7 @@ PROFILED = 500_000
 @policy_option()
 @option("--population", metavar="POP", help="The people an adversary may know of: a table, or their number.")
 @option("--threshold", type=float, metavar="T", help="Risk above which a person counts as at risk [policy, or 0.2].")
-@option(
+@target_option(
     "--records", type=FILE, metavar="FILE", help="Write the risk of every row (CSV, Parquet); for the custodian only."
 )
 @option("--overwrite", is_flag=True, help="Replace the file of --records if it exists.")

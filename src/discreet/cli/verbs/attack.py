@@ -24,6 +24,7 @@ from discreet.cli.options import (
     options,
     policy_option,
     repeated_notes,
+    target_option,
     unconfirmed_notes,
 )
 from discreet.cli.output import (
@@ -167,7 +168,7 @@ def init(out: Path | None) -> None:
     help="What a re-identification costs you, or the column that says so.",
 )
 @option("--threshold", type=float, metavar="T", help="Risk above which a person counts as at risk [policy, or 0.2].")
-@option(
+@target_option(
     "--classes",
     type=FILE,
     metavar="FILE",

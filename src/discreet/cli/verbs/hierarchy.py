@@ -11,7 +11,7 @@ import click
 import discreet
 from discreet.cli.options import draft_option, option, policy_option
 from discreet.cli.output import CommandResult, heading, output, print_json, say, table, working, write_text
-from discreet.errors import EmptySource, UsageError
+from discreet.errors import EmptySource, PolicyError, UsageError
 from discreet.policy.hierarchy_files import write_tree
 from discreet.risk.hierarchy_preview import BoundRows, LevelPreview, example, preview
 
@@ -52,7 +52,10 @@ def init(source: str, column: str, policy_file: str | None, all_values: bool, ou
 
     Every row is `value;*`. Write the groups between: `Farmer;Agriculture;*`, with the same number of levels in every row.
     """
-    data = discreet.read(source, policy=discreet.Policy.load(policy_file) if policy_file else None)
+    policy = discreet.Policy.load(policy_file) if policy_file else None
+    if policy is not None:
+        _refuse_unpublished(policy, column)
+    data = discreet.read(source, policy=policy)
     with working(f"Counting the values of {column}"):
         drafted = BoundRows.of(_values(data, column), bare=True, every=all_values)
     left_out = 0 if all_values else drafted.few
@@ -181,7 +184,19 @@ def _policy(policy_file: str, column: str) -> Policy:
             f"The policy has no column '{column}'.",
             remedy=f"Did you mean '{close[0]}'?" if close else f"Add [columns.{column}] to it.",
         )
+    _refuse_unpublished(policy, column)
     return policy
+
+
+def _refuse_unpublished(policy: Policy, column: str) -> None:
+    """Stop if a column is never published: a list of its values would name people."""
+    if policy.roles.get(column) in ("identifier", "drop"):
+        raise PolicyError(
+            f"The column '{column}' has the role {policy.spelled_role(column)} and is never published, so its values are "
+            "not listed and it needs no hierarchy.",
+            remedy='If the role is wrong, correct it in the policy, for example to role = "quasi".',
+            file=policy.file,
+        )
 
 
 def _values(data: discreet.Table, column: str) -> Classes:

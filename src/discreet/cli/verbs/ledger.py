@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from discreet.cli.main import Verbs
-from discreet.cli.options import FILE, PATH, draft_option, number_of_people, option, store_option
+from discreet.cli.options import FILE, PATH, draft_option, number_of_people, option, store_option, target_option
 from discreet.cli.output import (
     CommandResult,
     finding_lines,
@@ -101,7 +101,7 @@ def _amount(exact: Fraction) -> str:
 
 @command.command(name="head")
 @store_option
-@option("--out", type=FILE, metavar="FILE", help="Write the head to FILE.")
+@target_option("--out", type=FILE, metavar="FILE", help="Write the head to FILE.")
 @output("Print the signed head as JSON.")
 def head(address: str | None, out: Path | None) -> CommandResult:
     """Print the signed head: a hash of all that the ledger holds now. Store it where nobody can change it."""
@@ -193,7 +193,7 @@ def read_head_file(file: Path) -> Mapping[str, Any]:
 
 @command.command(name="export")
 @store_option
-@option("--out", type=FILE, metavar="FILE", help="Write to FILE instead of stdout.")
+@target_option("--out", type=FILE, metavar="FILE", help="Write to FILE instead of stdout.")
 @option("--json", "as_json", is_flag=True, help="Accepted for symmetry: an export is JSON lines.")
 def export(address: str | None, out: Path | None, as_json: bool) -> None:
     """Write the whole ledger as JSON lines, the signed head last, for `discreet ledger verify EXPORT`."""

@@ -11,7 +11,7 @@ import click
 
 from discreet import report
 from discreet.cli.main import Verbs
-from discreet.cli.options import PATH, acting, as_option, option, seed_option, store_option
+from discreet.cli.options import PATH, acting, as_option, option, seed_option, store_option, target_option
 from discreet.cli.output import CommandResult, finding_lines, heading, on_store, output, plain, table, working
 from discreet.errors import NotThere, UsageError
 from discreet.wording import brief_percent
@@ -74,7 +74,7 @@ def project_named(ledger: Ledger, name: str) -> Project:
 @click.argument("first", metavar="DATA")
 @click.argument("second", metavar="[DATA2]", required=False)
 @option("--spec", "spec_file", metavar="FILE", required=True, help="Link file that declares identifying columns.")
-@option("--out", type=PATH, required=True, metavar="PROJECT", help="Folder to create; must be new.")
+@target_option("--out", type=PATH, required=True, metavar="PROJECT", help="Folder to create; must be new.")
 @option("--register", is_flag=True, help="Register the project in the store, too; otherwise `assign` does.")
 @option("--name", metavar="NAME", help="Name of the project in the store [the folder's name].")
 @as_option
@@ -287,7 +287,7 @@ def _kappa(kappa: Fraction | None) -> str:
 
 @click.command(name="export", short_help="Write the linked, de-identified table and the disclosure log.")
 @click.argument("project", metavar="PROJECT")
-@option("--out", type=PATH, required=True, metavar="FOLDER", help="Folder to create; must be new.")
+@target_option("--out", type=PATH, required=True, metavar="FOLDER", help="Folder to create; must be new.")
 @option("--unfinished", is_flag=True, help="Export although pairs are undecided; they count as different.")
 @option("--everybody", is_flag=True, help="Of two tables, include people who are in only one of them.")
 @option(

@@ -12,7 +12,16 @@ from typing import Any
 
 import click
 
-from discreet.cli.options import FILE, PATH, draft_option, folder_option, option, policy_option, seed_option
+from discreet.cli.options import (
+    FILE,
+    PATH,
+    draft_option,
+    folder_option,
+    option,
+    policy_option,
+    seed_option,
+    target_option,
+)
 from discreet.cli.output import CommandResult, output, say, table, working, write_text
 from discreet.errors import DataError, SourceNotFound, UsageError
 from discreet.misuse import Sensitivity
@@ -55,7 +64,9 @@ SCORES = {
 @click.command(name="elicit", short_help="Ask an expert how sensitive values are.")
 @click.argument("source", metavar="DATA")
 @policy_option("Policy that names the sensitive columns.")
-@option("--out", type=FILE, metavar="FILE", required=True, help="File of answers (JSON), saved after every answer.")
+@target_option(
+    "--out", type=FILE, metavar="FILE", required=True, help="File of answers (JSON), saved after every answer."
+)
 @option("--expert", default="expert", metavar="NAME", help="Who answers.")
 @option("--column", "columns", multiple=True, metavar="NAME", help="Ask about this column only; may be repeated.")
 @option("--level", "levels", multiple=True, metavar="COLUMN=N", help="Ask about groups at level N of the hierarchy.")

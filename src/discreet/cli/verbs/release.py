@@ -21,6 +21,7 @@ from discreet.cli.options import (
     policy_option,
     population_option,
     store_option,
+    target_option,
 )
 from discreet.cli.output import CommandResult, bullet, heading, output, paragraph, plain, table, working
 from discreet.errors import UsageError
@@ -90,7 +91,7 @@ release_options = options(
 )
 """What a release looks like."""
 delivery_options = options(
-    option("--out", metavar="DIR", required=True, help="Folder that gets a folder per recipient."),
+    target_option("--out", metavar="DIR", required=True, help="Folder that gets a folder per recipient."),
     option(
         "--format",
         "file_format",

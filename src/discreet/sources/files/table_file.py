@@ -58,17 +58,27 @@ def table_file(source: str | Path, policy: Policy, folder: PrivateFolder) -> Tab
     path = Path(source)
     if path.is_file():
         return _one(path, path.name, policy, folder, origins=(path,))
-    pattern = Path(glob.escape(str(path)), "**", "*.parquet") if path.is_dir() else path
-    files = matching(pattern)
+    files = files_of(path)
     if not files and path.is_dir():
-        files = tuple(file for file in sorted(path.iterdir()) if file.is_file() and declared(file.name))
+        raise SourceNotFound(
+            f"There is no table in the folder {path}.",
+            remedy="Put CSV files with the same header or Parquet files in it, or give one file.",
+        )
     if not files:
         raise SourceNotFound(
-            f"There is no file {pattern}.", remedy="Check the path; relative paths start at the current folder."
+            f"There is no file {path}.", remedy="Check the path; relative paths start at the current folder."
         )
     if len(files) == 1:
         return _one(files[0], files[0].name, policy, folder, origins=files)
     return _several(path.name, files, policy, folder)
+
+
+def files_of(path: Path) -> tuple[Path, ...]:
+    """The files that are read for a path: itself, or those of a folder or a pattern."""
+    if not path.is_dir():
+        return matching(path)
+    parquet = matching(Path(glob.escape(str(path)), "**", "*.parquet"))
+    return parquet or tuple(file for file in sorted(path.iterdir()) if file.is_file() and declared(file.name))
 
 
 def matching(pattern: Path) -> tuple[Path, ...]:
