@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
 from pathlib import Path
@@ -51,7 +53,7 @@ def test_nothing_is_under_way_after_an_error(tmp_path: Path) -> None:
 
 def test_duckdb_says_how_far_a_statement_is() -> None:
     connection = connect()
-    desk = PrivateDesk.on(connection, "SELECT i FROM range(20_000_000) AS numbers(i)", "numbers")
+    desk = PrivateDesk.on(connection, "SELECT i FROM range(5_000_000) AS numbers(i)", "numbers")
     assert desk.progress() is None
     worker = threading.Thread(target=desk.run, args=["SELECT COUNT(*) FROM source GROUP BY hash(i) % 100_000"])
     worker.start()
@@ -65,3 +67,12 @@ def test_duckdb_says_how_far_a_statement_is() -> None:
     assert 0 <= min(shares) <= max(shares) <= 1
     connection.close()
     assert desk.progress() is None
+
+
+def test_control_c_in_a_statement_is_no_bug() -> None:
+    desk = PrivateDesk.on(connect(), "SELECT i FROM range(100_000_000) AS numbers(i)", "numbers")
+    timer = threading.Timer(0.5, os.kill, [os.getpid(), signal.SIGINT])
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        desk.run("SELECT COUNT(*) FROM (SELECT DISTINCT hash(i) FROM source)")
+    timer.join()

@@ -201,7 +201,12 @@ class PrivateDesk(DuckDBDesk):
         return cls(name, types, connection)
 
     def run(self, sql: str) -> Any:
-        return self.handle.execute(sql)
+        try:
+            return self.handle.execute(sql)
+        except RuntimeError as error:
+            if str(error) == "Query interrupted":  # what DuckDB makes of Ctrl-C
+                raise KeyboardInterrupt from None
+            raise
 
     def progress(self) -> float | None:
         try:
