@@ -106,3 +106,26 @@ def test_levels_are_measured_as_their_classes_are_counted(data: st.DataObject, l
             costs.append(losses(people, other, large, small)[loss])
     assert beside.levels["q0"] == node[0]
     assert beside.loss == pytest.approx(min(costs))
+
+
+def test_given_levels_count_from_the_least_level_that_the_policy_asks_for() -> None:
+    frame = pandas.DataFrame({"age": [str(20 + place) for place in range(40)] * 3, "zip": ["12", "13", "22"] * 40})
+    age = {"role": "quasi", "hierarchy": {"widths": [2, 10, 20]}, "at_least": 1}
+    policy = {"columns": {"age": age, "zip": {"role": "quasi", "hierarchy": {"mask": 2}}}}
+    result = discreet.anonymise(frame, policy=policy, k=5, levels={"age": 2, "zip": 1}, suppression=0.5)
+    plain = {"columns": {**policy["columns"], "age": {**age, "at_least": 0}}}
+    same = discreet.anonymise(frame, policy=plain, k=5, levels={"age": 2, "zip": 1}, suppression=0.5)
+    assert (result.classes, result.loss, result.suppressed) == (same.classes, same.loss, same.suppressed)
+    assert result.classes == result.to_pandas().groupby(["age", "zip"]).ngroups
+
+
+def test_rows_that_miss_the_limits_are_held_against_the_rows_that_may() -> None:
+    rows = [(1, "30")] * 40 + [(number, "40") for number in range(2, 62)]
+    columns = {"nr": {"role": "drop"}, "age": {"role": "quasi", "hierarchy": {"any": "*"}}}
+    policy = {"data": {"person": "nr"}, "columns": columns}
+    result = discreet.anonymise(
+        pandas.DataFrame(rows, columns=["nr", "age"]), policy=policy, k=5, suppression=0.05, levels={"age": 0}
+    )
+    assert (result.suppressed_rows, result.exceeded) == (40, True)
+    with pytest.raises(UsageError, match="40 rows miss the limits"):
+        result.to_pandas()

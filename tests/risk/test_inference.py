@@ -25,16 +25,27 @@ ILLNESSES = Tree((("flu", "airways", "*"), ("cold", "airways", "*"), ("ulcer", "
 # l
 
 
+def known_rows(drawn: Counted) -> list[tuple[int, ...]]:
+    """People per known value in each class; a class without one hides as much as every value at once."""
+    values = sum(value is not None for value in drawn.spread.values)
+    rows = [
+        tuple(people for value, people in zip(drawn.values, row, strict=True) if value is not None and people)
+        for row in drawn.table
+    ]
+    return [row or (1,) * max(values, 1) for row in rows]
+
+
 @some
 @given(counted())
-def test_distinct_l_counts_the_values_of_a_class(drawn: Counted) -> None:
-    assert distinct_l(drawn.spread).tolist() == [sum(people > 0 for people in row) for row in drawn.table]
+def test_distinct_l_counts_the_known_values_of_a_class(drawn: Counted) -> None:
+    assert distinct_l(drawn.spread).tolist() == [len(row) for row in known_rows(drawn)]
 
 
 @some
 @given(counted())
 def test_entropy_l_is_the_exponential_of_the_entropy(drawn: Counted) -> None:
-    expected = [math.exp(-sum(p * math.log(p) for p in shares if p)) for shares in drawn.within]
+    shares = [[people / sum(row) for people in row] for row in known_rows(drawn)]
+    expected = [math.exp(-sum(p * math.log(p) for p in row)) for row in shares]
     assert entropy_l(drawn.spread).tolist() == pytest.approx(expected)
 
 
@@ -52,7 +63,14 @@ def largest_recursive_l(row: tuple[int, ...], c: float) -> int:
 @some
 @given(counted(), st.sampled_from([0.3, 0.5, 1.0, 1.5, 2.0, 3.0, 10.0]))
 def test_recursive_l_follows_its_definition(drawn: Counted, c: float) -> None:
-    assert recursive_l(drawn.spread, c).tolist() == [largest_recursive_l(row, c) for row in drawn.table]
+    alone = [
+        all(value is None or not people for value, people in zip(drawn.values, row, strict=True)) for row in drawn.table
+    ]
+    expected = [
+        len(row) if unknown else largest_recursive_l(row, c)
+        for row, unknown in zip(known_rows(drawn), alone, strict=True)
+    ]
+    assert recursive_l(drawn.spread, c).tolist() == expected
 
 
 def test_recursive_l_needs_strictly_more_than_the_commonest_value() -> None:
@@ -242,7 +260,7 @@ def test_merging_classes_never_tells_more(drawn: Counted) -> None:
 def test_one_class_for_all_tells_nothing_new(drawn: Counted) -> None:
     found = infer(drawn.classes.project([]).spreads["illness"])
     assert (found.equal_t, found.beta) == pytest.approx((0, 0))
-    assert found.distinct_l == len(drawn.values)
+    assert found.distinct_l == max(1, sum(value is not None for value in drawn.values))
 
 
 # the summary
@@ -253,7 +271,8 @@ def test_one_class_for_all_tells_nothing_new(drawn: Counted) -> None:
 def test_the_summary_names_the_worst_class_on_each_measure(drawn: Counted) -> None:
     spread, found = drawn.spread, infer(drawn.spread, c=2.0)
     assert found.distinct_l == distinct_l(spread).min()
-    assert found.certain == sum(sum(row) for row in drawn.table if sum(people > 0 for people in row) == 1)
+    known = known_rows(drawn)
+    assert found.certain == sum(sum(row) for row, values in zip(drawn.table, known, strict=True) if len(values) == 1)
     assert found.entropy_l == entropy_l(spread).min()
     assert (found.recursive_l, found.recursive_c) == (recursive_l(spread, 2.0).min(), 2.0)
     assert found.equal_t == equal_t(spread).max()
@@ -268,6 +287,13 @@ def test_people_whose_look_alikes_all_share_one_value_are_certain() -> None:
 
 def test_without_a_hierarchy_there_is_no_distance_along_it() -> None:
     assert infer(Counted(FLAT, ("flu", "cold"), ((1, 1),)).spread).hierarchical_t is None
+
+
+@pytest.mark.parametrize("other", [None, "", "hiv", "HIV ", "ＨＩＶ"])
+def test_a_missing_or_respelt_value_hides_nobody(other: str | None) -> None:
+    rows = [("1", "HIV", 5), ("1", other, 1)]
+    classes = Classes.of(["zip"], [("1",)], [6]).with_spread(Histogram.from_rows(["zip", "illness"], rows), "illness")
+    assert infer(classes.spreads["illness"]).distinct_l == 1
 
 
 def test_rows_that_stand_for_nobody_do_not_make_a_class_diverse() -> None:

@@ -68,7 +68,9 @@ def measure_levels(
             beside = dict(zip(classes.names, rest.outcome.node, strict=True))
             levels = {name: levels.get(name, beside[name]) for name in classes.names}
     node = tuple(levels[name] for name in classes.names)
-    outcome, cost = measure_node(problem, limits, node, loss=loss, engine=engine)
+    # The problem counts levels from those that the policy asks for at least.
+    own = tuple(level - ladder.first for level, ladder in zip(node, problem.ladders, strict=True))
+    outcome, cost = measure_node(problem, limits, own, loss=loss, engine=engine)
     return MeasuredLevels(node, cost, outcome.suppressed, outcome.kept, evaluated + 1, best)
 
 

@@ -68,20 +68,24 @@ class Diversity:
     l: float  # noqa: E741 - the name it has in the papers
     kind: Kind = "distinct"
     c: float = 3.0
+    simple: bool = True
+    """Whether everybody has one known value."""
 
     @property
     def monotone(self) -> bool:
-        """Only the number of distinct values can never fall."""
-        return self.kind == "distinct"
+        """Only the number of distinct values can never fall, where nobody has several values or none."""
+        return self.kind == "distinct" and self.simple
 
     def violated(self, classes: Classes) -> Flags:
         """Classes that are not diverse enough."""
         spread = classes.spreads[self.column]
-        if self.kind == "distinct":
-            return np.asarray(distinct_l(spread) < self.l)
+        # Entropy and recursion look at shares of values; that no value is held by everybody, they leave to this.
+        few = distinct_l(spread) < self.l
         if self.kind == "entropy":
-            return np.asarray(entropy_l(spread) < self.l * (1 - TINY))
-        return np.asarray(recursive_l(spread, self.c) < self.l)
+            few |= entropy_l(spread) < self.l * (1 - TINY)
+        elif self.kind == "recursive":
+            few |= recursive_l(spread, self.c) < self.l
+        return np.asarray(few)
 
     def words(self) -> str:
         """The requirement, for people."""
@@ -364,7 +368,8 @@ def _inference_limits(
 ) -> Iterator[Diversity | Closeness]:
     """Requirements on sensitive columns: each from a number, a mapping by column, or keywords."""
     for column, words in _by_column("diversity", diversity, classes, "l kind c"):
-        yield Diversity(column, **words)
+        spread = classes.spreads[column]
+        yield Diversity(column, **words, simple=spread.holders is None and spread.hierarchy.meanings is None)
     for column, words in _by_column("closeness", closeness, classes, "t distance"):
         limit = Closeness(column, **{"distance": distances.get(column, "equal"), **words})
         hierarchy = classes.spreads[column].hierarchy

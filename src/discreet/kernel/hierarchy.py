@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import datetime
 import math
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -96,6 +97,19 @@ class Hierarchy:
         values = as_moments(self.labels[0]) if numbers is None else numbers
         return None if values is None else np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
+    @cached_property
+    def meanings(self) -> Ints | None:
+        """Per value a number, the same for spellings of one value, and -1 for a missing one; None if all differ.
+
+        >>> Hierarchy.of([["HIV"], ["hiv "], ["5"], ["5.0"], [None]]).meanings.tolist()
+        [0, 0, 1, 1, -1]
+        """
+        labels = self.labels[0]
+        keys = [None if label is None else meaning(label) for label in labels]
+        number: dict[str, int] = {}
+        codes = [number.setdefault(key, len(number)) if key else -1 for key in keys]
+        return None if len(number) == len(labels) else np.array(codes, dtype=np.int64)
+
     def __repr__(self) -> str:
         return f"Hierarchy({' -> '.join(str(len(labels)) for labels in self.labels)} values, {self.size} leaves)"
 
@@ -130,6 +144,19 @@ def as_moments(labels: Sequence[Label]) -> NDArray[np.object_] | None:
             # Days with and without a zone cannot be compared.
             return moments if len(moments) == len(labels) and len(zones) == 1 else None
     return None
+
+
+def meaning(label: str) -> str:
+    """A value without what only its spelling adds: case, blanks, width of characters, zeros of a number.
+
+    >>> meaning(" HIV\u00a0"), meaning("1,50"), meaning("05"), meaning(" ")
+    ('hiv', '1.5', '5', '')
+    """
+    folded = " ".join(unicodedata.normalize("NFKC", label).casefold().split())
+    if folded[:1].isdigit() or (folded and folded[0] in "+-.,"):
+        with suppress(InvalidOperation):
+            return str(text(Decimal(folded.replace(",", "."))))
+    return folded
 
 
 def read_only(array: Array) -> Array:

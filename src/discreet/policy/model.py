@@ -233,8 +233,8 @@ class Policy:
 
     @property
     def unpublished(self) -> tuple[str, ...]:
-        """Columns that no output has: identifiers, and what the policy drops."""
-        return (*self.identifiers, *self.named("drop"))
+        """Columns that no output has: identifiers, what the policy drops, and a survey weight without a role."""
+        return (*self.identifiers, *self.named("drop"), *{self.weight or ""} - {"", *self.roles})
 
     @property
     def several_rows(self) -> bool:

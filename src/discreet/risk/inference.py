@@ -6,12 +6,13 @@ p is the share of a value within a class, q its share in the whole table.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from discreet.errors import EmptySource, UsageError
 from discreet.kernel.arrays import Floats, Ints, group, total
-from discreet.kernel.members import Spread
+from discreet.kernel.members import Members, Spread
 from discreet.kernel.serialise import json_of
 
 
@@ -20,7 +21,7 @@ class Inference:
     """The worst class on each measure."""
 
     distinct_l: int
-    """Least number of distinct values in a class (Machanavajjhala et al. 2006)."""
+    """Least number of distinct values in a class (Machanavajjhala et al. 2006); missing ones do not count."""
     certain: int
     """People all of whose look-alikes have the same value."""
     entropy_l: float
@@ -84,21 +85,66 @@ def _overall(spread: Spread) -> Floats:
     return np.asarray((overall / overall.sum())[spread.codes], dtype=np.float64)
 
 
+def known(spread: Spread) -> tuple[Ints, Ints, Members | None]:
+    """Pairs of class and value that hide something: class, people, and who they are.
+
+    A missing value hides nothing from an attacker who sees what the others have, and spellings of one value are one.
+    """
+    meanings = spread.hierarchy.meanings
+    if meanings is None:
+        return spread.owners, spread.counts, spread.holders
+    stays = meanings[spread.codes] >= 0
+    owners, codes, width = spread.owners[stays], meanings[spread.codes[stays]], int(meanings.max(initial=0)) + 1
+    first, pairs, number = group(owners * width + codes, (int(owners.max(initial=0)) + 1) * width)
+    holders = None if spread.holders is None else spread.holders.only(stays).over(pairs)
+    counts = total(pairs, spread.counts[stays], number) if holders is None else holders.sizes(number)
+    return owners[first], counts, holders
+
+
+def _of_known(spread: Spread, owners: Ints, measured: Any) -> Any:
+    """A measure per class; where no value is known nothing is learned, as with every value of the column at once."""
+    meanings = spread.hierarchy.meanings
+    values = len(spread.values) if meanings is None else int(meanings.max(initial=0)) + 1
+    return np.where(np.bincount(owners, minlength=len(measured)) == 0, values, measured)
+
+
 def distinct_l(spread: Spread) -> Ints:
-    """Distinct values per class."""
-    return np.bincount(spread.owners).astype(np.int64)
+    """Distinct known values per class.
+
+    Where a person may hold several values: the largest l so that no l - 1 values together are held by everybody. The
+    holders of the l - 1 commonest values are added up, which never says too much.
+    """
+    classes = int(spread.owners.max()) + 1
+    owners, counts, holders = known(spread)
+    values = np.bincount(owners, minlength=classes).astype(np.int64)
+    if holders is not None and len(owners):
+        everybody = holders.over(owners).sizes(classes)
+        order = np.lexsort((-counts, owners))
+        owners, counts = owners[order], counts[order]
+        start = np.flatnonzero(np.diff(owners, prepend=-1))
+        upto = np.cumsum(counts)
+        before = np.repeat((upto - counts)[start], np.diff(np.append(start, len(owners))))
+        values = 1 + np.bincount(owners[upto - before < everybody[owners]], minlength=classes).astype(np.int64)
+    return np.asarray(_of_known(spread, owners, values), dtype=np.int64)
 
 
 def entropy_l(spread: Spread) -> Floats:
-    """exp(entropy) per class: the number of equally common values that would be as hard to guess."""
-    share = _within(spread)
-    return np.exp(_sums(spread, -share * np.log(share)))
+    """exp(entropy) per class: the number of equally common known values that would be as hard to guess."""
+    classes = int(spread.owners.max()) + 1
+    owners, counts, _ = known(spread)
+    share = counts / np.maximum(total(owners, counts, classes), 1)[owners]
+    entropy = np.exp(_added(owners, -share * np.log(share), classes))
+    return np.asarray(_of_known(spread, owners, entropy), dtype=np.float64)
 
 
 def recursive_l(spread: Spread, c: float) -> Ints:
     """Per class the largest l with r_1 < c (r_l + ... + r_m), r sorted from common to rare; 0 if none."""
-    order = np.lexsort((-spread.counts, spread.owners))
-    owners, counts = spread.owners[order], spread.counts[order]
+    owners, counts, _ = known(spread)
+    best = np.zeros(int(spread.owners.max()) + 1, dtype=np.int64)
+    if not len(owners):
+        return np.asarray(_of_known(spread, owners, best), dtype=np.int64)
+    order = np.lexsort((-counts, owners))
+    owners, counts = owners[order], counts[order]
     start = np.flatnonzero(np.r_[True, np.diff(owners) > 0])
     rank = np.arange(len(owners)) - np.repeat(start, np.diff(np.r_[start, len(owners)])) + 1
     upto = np.cumsum(counts)
@@ -106,9 +152,8 @@ def recursive_l(spread: Spread, c: float) -> Ints:
     place = np.repeat(np.arange(len(start)), np.diff(np.r_[start, len(owners)]))
     tail = upto[end][place] - upto + counts
     holds = counts[start][place] < c * tail
-    best = np.zeros(len(start), dtype=np.int64)
-    np.maximum.at(best, place, np.where(holds, rank, 0))
-    return best
+    np.maximum.at(best, owners, np.where(holds, rank, 0))
+    return np.asarray(_of_known(spread, owners, best), dtype=np.int64)
 
 
 def equal_t(spread: Spread) -> Floats:

@@ -68,8 +68,7 @@ class Table:
         """Every column that would be published, with its role."""
         policy = self.policy or Policy()
         left_out = {*policy.unpublished, *self.undeclared}
-        plain = {policy.count: "count", policy.weight: "weight"}
-        return {name: policy.roles.get(name) or plain[name] for name in self.columns if name not in left_out}
+        return {name: policy.roles.get(name, "count") for name in self.columns if name not in left_out}
 
     @property
     def person(self) -> tuple[str, ...]:

@@ -208,7 +208,11 @@ def test_a_folder_of_several_kinds_is_refused_by_name(tmp_path: Path) -> None:
         discreet.read(tmp_path)
 
 
-@pytest.mark.parametrize("content", [TEXT.encode(), TEXT.encode("latin-1"), gzip.compress(TEXT.encode()), PARQUET])
+@pytest.mark.parametrize(
+    "content",
+    [TEXT.encode(), TEXT.encode("latin-1"), gzip.compress(TEXT.encode()), PARQUET],
+    ids=["utf-8", "latin-1", "gzip", "parquet"],  # what gzip writes holds the time, and so would a name made of it
+)
 def test_standard_input_is_read_once(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
     table = discreet.read("-", policy=POLICY)

@@ -3,8 +3,8 @@
 Local recoding and Mondrian put people into groups; what a group is published as follows later. Requirements on its size
 and on its sensitive values can be asked before. Two groups that are accepted are accepted together as well: distances
 are convex, entropy is concave, and recursive diversity holds for a union (Machanavajjhala et al. 2006). Where a person
-may have several rows that is so for k and distinct values only, because those who are in both groups count once: what
-looks alike in the end is asked about again.
+may have several rows that is so for k only, because those who are in both groups count once: what looks alike in the end
+is asked about again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from discreet.anonymity.limits import AverageRisk, Closeness, Diversity, Require
 from discreet.errors import DiscreetError, Unsatisfiable, UsageError
 from discreet.kernel.arrays import Flags, Ints, group, pack, total
 from discreet.kernel.classes import Classes, Recoding
-from discreet.kernel.members import Spread
+from discreet.kernel.members import Members, Spread
 
 Allowed = Callable[[Ints, Ints, int], Flags]
 """Which groups may be published, from some classes, the group of each, and the number of groups."""
@@ -104,8 +104,10 @@ class Acceptance:
         codes, width = held.codes[entries], len(spread.values)
         owners = np.repeat(member, lengths)
         first, pair, pairs = group(owners * width + codes, groups * width)
-        counts = held.distinct(pair, entries, pairs)
-        return Spread(name, spread.hierarchy, owners[first], codes[first], counts, whole=spread.overall)
+        counts, holders = held.distinct(pair, entries, pairs), None
+        if held.people is not None:
+            holders = Members(pair, held.people[entries], held.counts[entries]).over(np.arange(pairs))
+        return Spread(name, spread.hierarchy, owners[first], codes[first], counts, holders, whole=spread.overall)
 
     @cached_property
     def _people(self) -> _Entries | None:
