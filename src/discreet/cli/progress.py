@@ -80,7 +80,7 @@ class ProgressLine:
         cells: list[RenderableType] = [self._spinner, Text(self._text, overflow="ellipsis", no_wrap=True)]
         elapsed = self._clock() - self._began
         if share is not None:
-            cells += [ProgressBar(total=1.0, completed=share, width=BAR), Text(f"{share:.0%}".replace("%", " %"))]
+            cells += [ProgressBar(total=1.0, completed=share, width=BAR), Text(f"{round(100 * share)} %")]
         if left is not None:
             cells.append(Text(f"about {spell(left)} left", no_wrap=True))
         elif elapsed >= FIRST:

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from discreet.cli.progress import ProgressLine
 
 T = TypeVar("T")
+PASSWORD = re.compile("//[^/]*@")
+"""Who logs in to a server, which no output repeats."""
 DRAWN = 20_000
 """Lattices up to this many nodes are drawn whole in a report."""
 
@@ -178,7 +180,9 @@ def command(
         )
     notes += [*repeated_notes(data), *tied_rows_notes(data)]
     if target is not None:
-        notes.append(f"Wrote {written:,} rows to {target.partition('?')[0]}, verified class by class.")
+        notes.append(
+            f"Wrote {written:,} rows to {PASSWORD.sub('//', target.partition('?')[0])}, verified class by class."
+        )
     certificate, utility, remaining = result.certificate, result.utility(), result.published.records
     rows = [
         (column, about["role"], about["treatment"], brief_percent(utility[column]) if column in utility else "")
