@@ -15,6 +15,8 @@ import pytest
 
 import discreet
 from discreet.cli.main import cli, in_options, options_of
+from discreet.errors import ColumnError
+from discreet.sources.files.csv_dialect import check_header
 from tests.house.surface.commands import walked
 from tests.swift import SHIM
 
@@ -245,3 +247,65 @@ def test_an_option_without_effect_is_said_to_have_none(write: Any, words: list[s
     notes = [line for line in done.stderr.splitlines() if line.startswith("Note:")]
     assert len(notes) == len(idle)
     assert all(option in note and "no effect" in note for option, note in zip(idle, notes, strict=True))
+
+
+@pytest.mark.parametrize("column", ['[columns.sex]\nrole = "quasi"\n', 'sex.role = "other"\n'])
+def test_a_key_that_is_there_twice_is_called_that(write: Any, column: str) -> None:
+    policy = write("policy.toml", f'[columns]\nsex.role = "quasi"\n{column}')
+    done = subprocess.run([SHIM, "policy", "check", str(policy)], capture_output=True, text=True, check=False)
+    assert done.returncode == 4
+    assert "is there twice" in done.stderr
+    assert "quotes" not in done.stderr
+
+
+def test_a_folder_without_a_table_is_called_that(tmp_path: Path) -> None:
+    done = subprocess.run([SHIM, "profile", str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    assert "There is no table in the folder" in done.stderr
+    assert "CSV" in done.stderr
+
+
+def test_a_header_below_a_title_is_thought_of() -> None:
+    for rows, thought_of in (([["age", "sex"], ["30", "F"]], True), ([["30", ""]], False)):
+        with pytest.raises(ColumnError) as caught:
+            check_header(["People", ""], "people.xlsx", rows=rows)
+        assert ("header may be further down" in caught.value.remedy) is thought_of
+
+
+def test_a_column_that_the_policy_knows_is_not_proposed_for_another(write: Any) -> None:
+    data = write("people.csv", "kids,sex\n1,F\n2,M\n")
+    policy = write(
+        "policy.toml",
+        '[data]\nperson = "id"\n[columns]\nkids.role = "quasi"\nsex.role = "quasi"\nid.role = "identifier"\n',
+    )
+    words = ["assess", str(data), "--policy", str(policy)]
+    done = subprocess.run([SHIM, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    assert "Did you mean" not in done.stderr
+    assert "`discreet report`" in done.stderr
+
+
+@pytest.mark.parametrize(("values", "thought_of"), [("1,5 2,25", True), ("1,5 low", False)])
+def test_decimal_commas_are_thought_of(write: Any, values: str, thought_of: bool) -> None:
+    data = write("people.csv", "\n".join(["weight;sex", *(f"{value};F" for value in values.split())]) + "\n")
+    policy = write(
+        "policy.toml", '[columns]\nweight = { role = "quasi", hierarchy = { widths = [5] } }\nsex.role = "other"\n'
+    )
+    words = ["assess", str(data), "--policy", str(policy)]
+    done = subprocess.run([SHIM, *words], capture_output=True, text=True, check=False)
+    assert done.returncode in (3, 4)
+    assert ('[data] decimal = ","' in done.stderr) is thought_of
+
+
+@pytest.mark.parametrize("limit", [(), ("--time-limit", "1")])
+def test_a_vast_search_says_first_what_helps(write: Any, limit: tuple[str, ...]) -> None:
+    names = [f"c{number}" for number in range(24)]
+    data = write("people.csv", "\n".join([",".join(names), *([",".join("1" * 24)] * 2), ",".join("2" * 24)]) + "\n")
+    policy = write(
+        "policy.toml", "".join(f'[columns.{name}]\nrole = "quasi"\nhierarchy = {{ any = "*" }}\n' for name in names)
+    )
+    words = ["anonymise", str(data), "--policy", str(policy), "--k", "1", "--dry-run", *limit]
+    done = subprocess.run([SHIM, *words], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode in (0, 1)
+    assert ("16,777,216 combinations" in done.stderr) is (not limit)
+    assert ("--search local" in done.stderr) is (not limit)

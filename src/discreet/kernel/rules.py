@@ -23,6 +23,7 @@ TOP = "*"
 LONGEST = 64
 """Characters of a value that can be masked."""
 DAY = re.compile(r"(\d{4}-\d{2}-\d{2})([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?([+-]\d{2}:?\d{2}|Z)?)?")
+DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*")
 Path = tuple[Label, ...]
 
 
@@ -80,6 +81,8 @@ class OutsideValues:
     expects: str
     named: tuple[tuple[str, int], ...] = ()
     """Those that may be named, with the number of people who hold each; the commonest first."""
+    commas: bool = False
+    """Whether they look like numbers with a decimal comma, where numbers with a point are expected."""
 
     def words(self) -> str:
         """How many there are, and which of them many people hold."""
@@ -100,9 +103,10 @@ class OutsideValues:
 
 def outside_error(columns: Sequence[OutsideValues]) -> OutsideHierarchy:
     """One error for all columns with values that their hierarchies do not know."""
+    commas = 'If the comma separates decimals, say so in the policy: [data] decimal = ",". '
     return OutsideHierarchy(
         "\n".join(column.words() for column in columns),
-        remedy="Correct those values in the data, add them to the hierarchy, or name them in [data] missing if they are codes "
+        remedy=f"{commas if any(column.commas for column in columns) else ''}Correct those values in the data, add them to the hierarchy, or name them in [data] missing if they are codes "
         "for a missing value; nothing is generalised by guesswork. "
         "A table that was anonymised already is measured by `discreet report`, as `published` beside its data.",
     )
@@ -127,7 +131,10 @@ def bound_columns(
         common = sorted(zip(held.tolist(), strangers, strict=True), key=lambda pair: (-pair[0], pair[1]))
         shown = tuple((coded.values[code] or "", people) for people, code in common if people >= FEW) if named else ()
         numbers = len(strangers), len(coded.values), int(held.sum())
-        outside.append(OutsideValues(name, *numbers, rule.expects, shown))
+        commas = rule.expects == "numbers" and all(
+            DECIMAL_COMMA.fullmatch(coded.values[code] or "") for code in strangers
+        )
+        outside.append(OutsideValues(name, *numbers, rule.expects, shown, commas))
     return hierarchies, outside
 
 

@@ -20,11 +20,14 @@ def syntax_error(error: tomllib.TOMLDecodeError, file: str) -> PolicyError:
     """Not even TOML."""
     place = re.search(r"at line (\d+)", str(error))
     problem = re.sub(r"\s*\(at .*\)$", "", str(error))
+    twice = re.match("Cannot (overwrite|declare|redefine|mutate)", problem) is not None
     return PolicyError(
-        f"This is not valid TOML: {problem}.",
+        "A key or section is there twice, which TOML does not allow."
+        if twice
+        else f"This is not valid TOML: {problem}.",
         file=file,
         line=int(place[1]) if place else None,
-        remedy='Texts need quotes: role = "quasi".',
+        remedy="Keep one of the two." if twice else 'Texts need quotes: role = "quasi".',
     )
 
 

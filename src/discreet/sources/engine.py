@@ -290,13 +290,19 @@ def require(columns: Sequence[str], names: Sequence[str], source: str) -> None:
     missing = next((name for name in names if name not in known), None)
     if missing is None:
         return
-    close = difflib.get_close_matches(missing, columns, n=1)
+    asked = set(names)
+    close = difflib.get_close_matches(missing, [name for name in columns if name not in asked], n=1)
     if close:
         advice = f"Did you mean '{close[0]}'?"
     elif len(columns) == 1:
         advice = 'There is only one column: is the delimiter right? Set it in the policy: [data] delimiter = ";"'
     else:
         advice = "Is the first row of the file a header? Is this the right policy?"
+        if known & asked:
+            advice = (
+                "Is this the right policy? A table that was anonymised already is measured by `discreet report`, as "
+                "`published` beside its data."
+            )
     raise ColumnError(f"{source} has {len(columns)} columns, and none is named '{missing}'.", remedy=advice)
 
 

@@ -269,9 +269,11 @@ def search_levels(
     problem: LatticeProblem, limits: Requirements, *, loss: str, search: str, engine: str, watch: Watch
 ) -> SearchResult:
     """Run the search of a name over the lattice of levels."""
+    huge = problem.nodes > lattice_problem.MOST_NODES
+    if huge:
+        watch(SearchProgress(0, problem.nodes, 0.0, math.inf))  # before the first step, which may take long
     measure = _measure(problem, limits, loss)
     sieve, judge = _evaluators(problem, limits, engine)
-    huge = problem.nodes > lattice_problem.MOST_NODES
     if search != "ola":
         kind = BoundedSearch if huge else Search
         run = kind(problem, loss=measure, limit=limits.suppressible, sieve=sieve, judge=judge, watch=watch)

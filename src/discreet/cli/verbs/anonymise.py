@@ -29,7 +29,7 @@ from discreet.cli.options import (
     tied_rows_notes,
     unconfirmed_notes,
 )
-from discreet.cli.output import OPENING, CommandResult, heading, output, paragraph, plain, table, working
+from discreet.cli.output import OPENING, CommandResult, heading, output, paragraph, plain, say, table, working
 from discreet.cli.verbs.attack import adversary
 from discreet.errors import UsageError
 from discreet.policy import Policy
@@ -46,6 +46,12 @@ PASSWORD = re.compile("//[^/]*@")
 """Who logs in to a server, which no output repeats."""
 DRAWN = 20_000
 """Lattices up to this many nodes are drawn whole in a report."""
+MANY = 10_000_000
+"""Nodes from which on a search may take so long that what shortens it is said first."""
+HINT = (
+    "Note: {nodes:,} combinations of levels are searched, which may take long. What helps: --time-limit SECONDS (the best so "
+    "far, with a proven bound), at_least and at_most in the policy, fewer quasi-identifiers, or --search local."
+)
 
 
 @click.command(name="anonymise", short_help="Write the least generalised table within a limit.")
@@ -167,7 +173,7 @@ def command(
             keywords["population"] = listed(keywords["population"], policy)
         if "levels" in keywords:
             keywords["levels"] = _levels(keywords["levels"])
-        result = anonymise(data, watch=None if line is None else watched(line, data.name), **keywords)
+        result = anonymise(data, watch=watched(line, data.name, hint="time_limit" not in keywords), **keywords)
     target = None if result.exceeded else target
     with working("Writing the table and verifying it", data):
         written = None if target is None else result.write(target, overwrite=overwrite)
@@ -271,10 +277,15 @@ def _levels(file: Path) -> Any:
     return levels
 
 
-def watched(line: ProgressLine, name: str) -> Callable[[Progress], bool]:
-    """Shows how far a search is: nodes counted, best loss and proven bound."""
+def watched(line: ProgressLine | None, name: str, *, hint: bool) -> Callable[[Progress], bool]:
+    """Shows how far a search is: nodes counted, best loss and proven bound; a `hint` where it may take long."""
+    hints = [HINT] if hint else []
 
     def watch(progress: Progress) -> bool:
+        if hints and progress.nodes > MANY:
+            say(hints.pop().format(nodes=progress.nodes))
+        if line is None:
+            return True
         best = "none yet" if progress.best == float("inf") else f"{progress.best:.6g}"
         gap = f"{progress.evaluated:,} nodes counted, best {best}, bound {progress.bound:.6g}"
         line.turn(plain(f"Searching {name}: {gap}"), closed(progress))
@@ -356,7 +367,7 @@ def comparison(source: str, policy_file: str, **options: Any) -> CommandResult:
     if "population" in chosen:
         chosen["population"] = listed(chosen["population"], policy)
     with working(f"Comparing tables of {data.name}", data):
-        found = compare(data, **chosen)
+        found = compare(data, watch=watched(None, data.name, hint="time_limit" not in chosen), **chosen)
     rows = [
         (
             f"{one.k:,}",

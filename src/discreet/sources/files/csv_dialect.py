@@ -142,9 +142,11 @@ def check_header(
     refuse_wide(len(header), str(name))
     unnamed = [place for place, title in enumerate(header, start=1) if not title.strip()]
     if unnamed:
+        further = any(len(row) == len(header) and all(cell.strip() for cell in row) for row in rows)
+        down = " The header may be further down, below a title: delete the rows above it." if further else ""
         raise ColumnError(
             f"{name}: column {unnamed[0]} of {len(header)} has no name.",
-            remedy="Give every column a name in the first row.",
+            remedy=f"Give every column a name in the first row.{down}",
         )
     first: dict[str, int] = {}
     places = enumerate(header, start=1)
