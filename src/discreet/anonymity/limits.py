@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet.attacker import Attack
 from discreet.attacker.parameters import whole
-from discreet.errors import ColumnError, Unsatisfiable, UsageError
+from discreet.errors import Unsatisfiable, UsageError
 from discreet.kernel import Classes
 from discreet.kernel.arrays import Flags, Floats, Ints
 from discreet.risk.inference import distinct_l, entropy_l, equal_t, hierarchical_t, no_order, ordered_t, recursive_l
@@ -399,7 +399,7 @@ def _by_column(what: str, given: Any, classes: Classes, names: str) -> Iterator[
     by_column = isinstance(given, Mapping) and not set(given) <= set(known)
     columns: Mapping[str, Any] = given if by_column else dict.fromkeys(sensitive, given)
     if unknown := [column for column in columns if column not in sensitive]:
-        raise ColumnError(
+        raise UsageError(
             f"{what}: '{unknown[0]}' is no sensitive column.", remedy=f"Sensitive: {', '.join(sensitive)}."
         )
     main, choices = known[0], {"kind": get_args(Kind), "distance": get_args(Distance)}
