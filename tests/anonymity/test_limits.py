@@ -15,7 +15,7 @@ import discreet
 from discreet.anonymity import LOSSES
 from discreet.anonymity.lattice import problem
 from discreet.anonymity.limits import smallest_crowd
-from discreet.errors import ColumnError, DiscreetError, HierarchyError, PolicyError, UsageError
+from discreet.errors import DiscreetError, HierarchyError, PolicyError, UsageError
 from discreet.kernel import AnyValue, Classes, Widths
 from tests.anonymity.brute import Data, Person, best
 from tests.anonymity.strategies import tables
@@ -217,7 +217,7 @@ def test_only_sensitive_columns_can_be_diverse(write: Any) -> None:
     )
     table = discreet.read(write("a.csv", "sex,x\nF,1\nM,2\n"), policy=policy)
     assert discreet.anonymise(table, diversity={"x": 2}).levels == {"sex": 1}
-    with pytest.raises(ColumnError):
+    with pytest.raises(UsageError):
         discreet.anonymise(table, diversity={"sex": 2})
     for wrong in ({"l": "two"}, {"l": 2, "kind": "odd"}, {"x": {"m": 2}}):
         with pytest.raises(DiscreetError):
