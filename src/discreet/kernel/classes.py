@@ -191,14 +191,17 @@ class Classes:
 
     def project(self, names: Sequence[str]) -> Classes:
         """The same people seen on fewer columns."""
-        places = [self._place(name) for name in names]
-        columns, codes = tuple(self.columns[i] for i in places), tuple(self.codes[i] for i in places)
-        return replace(self, columns=columns, codes=codes).regrouped()
+        return self._seen_on(names).regrouped()
 
     def beside(self, others: Classes) -> Classes:
         """These people by the columns of others, at the same levels."""
-        mine = self.project(others.names)
+        mine = self._seen_on(others.names)
         return mine.at([column.like(theirs) for column, theirs in zip(mine.columns, others.columns, strict=True)])
+
+    def _seen_on(self, names: Sequence[str]) -> Classes:
+        """Classes on fewer columns, not grouped again: equal tuples may occur twice."""
+        places = [self._place(name) for name in names]
+        return replace(self, columns=tuple(self.columns[i] for i in places), codes=tuple(self.codes[i] for i in places))
 
     def narrowed(self) -> Classes:
         """The same people with only the levels that may be published; the lowest of them is level 0."""
