@@ -12,6 +12,7 @@ import datetime
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -118,7 +119,7 @@ def generate_log(
             staff.append(Employee(f"{role}-{number:02}", role, busy, int(rng.integers(WARDS)), first))
     planned = dict(_plan(rng, staff, days, misusers))
     dates = [begin + datetime.timedelta(days=number // 5 * 7 + number % 5) for number in range(days)]
-    results: list[Scored] = []
+    results: list[dict[str, Any]] = []
     for number, date in enumerate(dates):
         midnight = datetime.datetime.combine(date, datetime.time(), datetime.UTC)
         for employee in staff:
@@ -128,27 +129,27 @@ def generate_log(
             for habit, patients in _requests(rng, hospital, employee, misuse):
                 score, alike = hospital.score(patients, habit)
                 detailed = len(patients) <= DETAILED or score > ALERTING
-                weights = {column: tuple(hospital.weights[column][patients].tolist()) for column in habit.sensitive}
                 results.append(
-                    Scored(
-                        id="r",
-                        time=midnight + datetime.timedelta(seconds=int(rng.integers(8 * 3600, 18 * 3600))),
-                        user=employee.name,
-                        role=employee.role,
-                        score=score,
-                        x=X,
-                        rows=len(patients),
-                        columns=(*habit.quasi, *habit.sensitive),
-                        sensitivity=VERSION,
-                        statement=hashlib.sha256(f"{habit} {len(patients)}".encode()).hexdigest(),
-                        decision="alert" if score > ALERTING else "allow",
-                        entities=tuple(patients.tolist()) if detailed else None,
-                        weights=weights if detailed else None,
-                        alike=tuple(alike.tolist()) if detailed else None,
-                    )
+                    {
+                        "time": midnight + datetime.timedelta(seconds=int(rng.integers(8 * 3600, 18 * 3600))),
+                        "user": employee.name,
+                        "role": employee.role,
+                        "score": score,
+                        "x": X,
+                        "rows": len(patients),
+                        "columns": (*habit.quasi, *habit.sensitive),
+                        "sensitivity": VERSION,
+                        "statement": hashlib.sha256(f"{habit} {len(patients)}".encode()).hexdigest(),
+                        "decision": "alert" if score > ALERTING else "allow",
+                        "entities": tuple(patients.tolist()) if detailed else None,
+                        "weights": {name: tuple(hospital.weights[name][patients].tolist()) for name in habit.sensitive}
+                        if detailed
+                        else None,
+                        "alike": tuple(alike.tolist()) if detailed else None,
+                    }
                 )
-    results.sort(key=lambda result: result.time)
-    numbered = [replace(result, id=f"r{place:06}") for place, result in enumerate(results, 1)]
+    results.sort(key=lambda result: result["time"])
+    numbered = [Scored(id=f"r{place:06}", **result) for place, result in enumerate(results, 1)]
     return Generated(numbered, {(name, dates[number]): kind for (name, number), kind in planned.items()})
 
 
