@@ -81,7 +81,7 @@ def ours(source: Path, copies: int, form: str) -> object:
     cells = {name: ["1" if name in ("income", "visits") else "made up"] * len(places) for name in COLUMNS[4:]}
     rows = 0
     with tempfile.TemporaryDirectory() as folder:
-        desk = LocalFolders(Path(folder), Path(folder), ",")
+        desk = LocalFolders(Path(folder), Path(folder), ",", "quote")
         marked = Marked([*real, *made_up], cells, places)
         with pooled(table, recoding, marked, folder=Path(folder), guarded=form == "csv") as pool:
             for number in range(copies):
