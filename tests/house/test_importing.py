@@ -50,6 +50,22 @@ def test_a_risk_is_measured_without_what_extras_bring() -> None:
     assert set(loaded(script, "")) <= {"duckdb", "numpy", "pydantic"}
 
 
+@pytest.mark.parametrize(
+    ("room", "needed"),
+    [
+        ("gateway", {"numpy"}),
+        ("releases", {"numpy", "pydantic"}),
+        ("sources", {"numpy", "pydantic"}),
+        ("anonymity", {"numpy", "pydantic"}),
+        ("attacker", {"numpy"}),
+    ],
+)
+def test_a_room_loads_what_it_needs_and_no_more(room: str, needed: set[str]) -> None:
+    """A gateway starts without what reads policies; planning and tracing need no store, and reading no engine yet."""
+    script = f"import json, sys, discreet.{room}; print(json.dumps([*{{*json.loads(sys.argv[1])}} & {{*sys.modules}}]))"
+    assert {*loaded(script)} == needed
+
+
 def test_the_check_finds_what_is_loaded() -> None:
     assert loaded(
         "import json, sys, numpy; print(json.dumps([name for name in json.loads(sys.argv[1]) if name in sys.modules]))"

@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from discreet.policy.gateway_section import GovernedTable
+if TYPE_CHECKING:
+    from discreet.policy.gateway_section import GovernedTable
 
 Leaf = tuple[str, str]
 """A governed column: the name of its table, as the policy has it, and its own."""

@@ -78,7 +78,7 @@ def assess(
     Ends with exit code 1 when more people are at risk than the policy's [limits] at_risk allows (none, unless it
     says so), so that a pipeline can stop there.
     """
-    from discreet.sources.export.staging import refuse_listing, write_listing
+    from discreet.sources.export.record_list import refuse_listing, write_listing
 
     policy = discreet.Policy.load(policy_file)
     with working(OPENING):

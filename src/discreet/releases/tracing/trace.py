@@ -5,21 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.errors import UsageError
 from discreet.kernel.arrays import Flags, Floats, Ints
-from discreet.ledger.entry import Detail
-from discreet.releases.delivery.release import Release
-from discreet.releases.delivery.service import Opened, Where, open_release, record_trace
 from discreet.releases.marks.codebook import Codebook
 from discreet.releases.tracing.case import ClaimedClasses, ClaimsByPlace, SuspectTable, Traceable
 from discreet.releases.tracing.evidence import log_e_values, log_mean, origin_of, posterior, threshold
 from discreet.releases.tracing.likelihood import Scoring, fitted
 from discreet.releases.tracing.observed_marks import sightings_of, sightings_of_decoys
 from discreet.releases.tracing.result import ALPHA, PRIOR, RecipientEvidence, Trace
+
+if TYPE_CHECKING:
+    from discreet.ledger.entry import Detail
+    from discreet.releases.delivery.release import Release
+    from discreet.releases.delivery.service import Opened, Where
 
 MOST_NAMED = 400
 """Characters of a list of names that an entry of the ledger holds."""
@@ -40,6 +42,10 @@ def trace(
     `release` is a release or its name in the store. The other options are those of `trace_claims` (`exclude`, `earlier`)
     and `trace_leak` (`columns`, `original`), and for both `alpha`, `prior` and `family`.
     """
+    # Only this needs the extra `store`: evidence against recipients is weighed without it.
+    from discreet.releases.delivery.release import Release
+    from discreet.releases.delivery.service import Opened, open_release, record_trace
+
     if (claims is None) == (leak is None):
         raise UsageError("A trace starts from claims or from a leaked file.", remedy="Give claims=... or leak=...")
     if not isinstance(release, (Release, Opened, str)):

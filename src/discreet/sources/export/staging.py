@@ -15,7 +15,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
@@ -23,9 +22,8 @@ from discreet.errors import DataError, EmptySource, IntegrityError, UsageError
 from discreet.kernel import Classes, Coded, Histogram, Recoding
 from discreet.policy import Policy
 from discreet.policy.schema import Formulas, Role
-from discreet.sources.duckdb_scratch import connect, copy
 from discreet.sources.engine import CopyFolders, Target, engine_for, require
-from discreet.sources.export.targets import FileTarget, TableTarget, format_of, occupied, unwritable
+from discreet.sources.export.targets import FileTarget, TableTarget, occupied, unwritable
 from discreet.sources.server import address, connected, quote, quoted, translated
 
 BLOCK = 1 << 20
@@ -36,14 +34,14 @@ LOCK = "in-use"
 @contextmanager
 def staged_file(path: Path, *, delimiter: str, formulas: Formulas, overwrite: bool) -> Iterator[FileTarget]:
     """A file in a folder beside the target that only this user opens."""
-    _refuse(path, overwrite=overwrite)
+    refuse_occupied(path, overwrite=overwrite)
     try:
         folder = Path(tempfile.mkdtemp(prefix=".discreet-", dir=path.parent))
     except OSError as error:
         raise unwritable(path, error) from None
     try:
         yield FileTarget(str(folder / path.name), delimiter, formulas)
-        _refuse(path, overwrite=overwrite)
+        refuse_occupied(path, overwrite=overwrite)
         try:
             (folder / path.name).replace(path)
         except OSError as error:
@@ -52,29 +50,14 @@ def staged_file(path: Path, *, delimiter: str, formulas: Formulas, overwrite: bo
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _refuse(path: Path, *, overwrite: bool) -> None:
+def refuse_occupied(path: Path, *, overwrite: bool) -> None:
+    """Stop if a file cannot go to a place: no folder, or something there that nobody said to replace."""
     if not path.parent.is_dir():
         raise UsageError(f"There is no folder {path.parent}.", remedy="Create it first, or check the path.")
     if path.is_dir():
         raise UsageError(f"{path} is a folder.", remedy="Give the name of a file.")
     if path.exists() and not overwrite:
         raise occupied(str(path))
-
-
-def refuse_listing(path: Path, *, overwrite: bool) -> None:
-    """Stop if a list cannot go to a place, before it is made."""
-    format_of(path.name)
-    _refuse(path, overwrite=overwrite)
-
-
-def write_listing(columns: Mapping[str, Any], path: Path, *, overwrite: bool) -> None:
-    """Write columns row by row to a file that only this user opens: its name says whether CSV or Parquet."""
-    refuse_listing(path, overwrite=overwrite)
-    with staged_file(path, delimiter=",", formulas="keep", overwrite=overwrite) as target, connect() as own:
-        own.execute("SET preserve_insertion_order = true")
-        own.register("listing", dict(columns))
-        copy(own.execute, "SELECT * FROM listing", target)
-        target.path.chmod(0o600)
 
 
 @contextmanager
