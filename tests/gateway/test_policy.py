@@ -10,6 +10,7 @@ from discreet.errors import PolicyError
 from discreet.gateway import Who
 from discreet.gateway.enforcement.decide import ExposureLimits
 from discreet.policy import Policy
+from discreet.policy.gateway_section import AggregatesPolicy
 
 BASE = '[misuse]\nlimit = 2\n[gateway.tables."public.patients"]\nkey = ["id"]\n'
 
@@ -24,6 +25,11 @@ BASE = '[misuse]\nlimit = 2\n[gateway.tables."public.patients"]\nkey = ["id"]\n'
         ('[[gateway.limits]]\nhours = "8-18"\n', 2, "hours"),
         ('[gateway.tables."t"]\nquasi = ["a"]\nsensitive = ["a"]\n', 3, "choose one"),
         ("[gateway]\nsmallest_group = 1\n", 2, "smallest_group"),
+        ("[gateway.aggregates]\nnoise = 0\n", 2, "greater than 0"),
+        ("[gateway.aggregates]\naudit = 1.5\n", 2, "less than 1"),
+        ("[gateway.aggregates]\nbounds = [0, 1]\n", 2, "Known here: noise, audit"),
+        ("[gateway.aggregates.columns.income]\nbounds = [5, 5]\n", 2, "must grow, as in [0, 150000]"),
+        ("[gateway.aggregates.columns.income]\nbound = [0, 5]\n", 2, "Did you mean 'bounds'?"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(text: str, line: int, said: str) -> None:
@@ -41,6 +47,45 @@ def test_roles_come_from_columns_unless_the_table_says_otherwise() -> None:
     assert (table.quasi, table.sensitive, table.identifiers, table.entity) == (("zip",), ("dx",), ("name",), "t")
     assert other.quasi == ()
     assert other.by_default == {"dx", "name"}
+
+
+def aggregates(text: str = "") -> AggregatesPolicy:
+    policy = Policy.parse(text or "[gateway]\n")
+    assert policy.gateway is not None
+    return policy.gateway.aggregates
+
+
+def test_statistics_have_safe_settings_where_the_policy_says_nothing() -> None:
+    mine = aggregates()
+    assert (mine.noise, mine.audit, mine.answers, mine.smallest, mine.margin) == (2.0, 0.2, 200, 7, 3)
+    assert (mine.bounds("clinic.patients.income"), mine.step("clinic.patients.income")) == (None, None)
+    assert mine == AggregatesPolicy()
+
+
+def test_the_smallest_group_of_before_still_holds() -> None:
+    assert aggregates("[gateway]\nsmallest_group = 15\n").smallest == 15
+    assert aggregates("[gateway]\nsmallest_group = 15\n[gateway.aggregates]\nsmallest = 9\n").smallest == 9
+
+
+def test_bounds_are_looked_up_like_weights() -> None:
+    text = """[gateway.aggregates.columns.income]
+bounds = [0, 10]
+step = 5
+[gateway.aggregates.columns."clinic.patients.income"]
+bounds = [0, 20]
+"""
+    mine = aggregates(text)
+    assert (mine.bounds("clinic.patients.income"), mine.step("clinic.patients.income")) == ((0, 20), None)
+    assert (mine.bounds("clinic.staff.income"), mine.step("clinic.staff.income")) == ((0, 10), 5)
+
+
+def test_members_of_a_project_share_an_account() -> None:
+    mine = aggregates('[gateway.aggregates.projects]\nheart = ["ann", "nurses"]\nlung = ["ann"]\n')
+    assert [mine.account("ann"), mine.account("ben", {"nurses"}), mine.account("ben")] == [
+        "project:heart",
+        "project:heart",
+        "user:ben",
+    ]
 
 
 def test_somebody_must_have_a_limit() -> None:

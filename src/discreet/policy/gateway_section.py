@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import time
 from ipaddress import ip_address, ip_network
@@ -63,6 +63,52 @@ class LimitRule:
 
 
 @dataclass(frozen=True)
+class AggregateColumn:
+    """Bounds of a sensitive number in statistics, and the grid of conditions on it."""
+
+    bounds: tuple[float, float] | None = None
+    step: float | None = None
+
+
+@dataclass(frozen=True)
+class AggregatesPolicy:
+    """Statistics that touch a sensitive column: which groups are shown, with how much noise, and how many.
+
+    >>> policy = AggregatesPolicy(columns=MappingProxyType({"income": AggregateColumn((0.0, 150_000.0), 5_000.0)}))
+    >>> policy.bounds("clinic.patients.income"), policy.step("clinic.patients.income"), policy.bounds("clinic.patients.age")
+    ((0.0, 150000.0), 5000.0, None)
+    """
+
+    noise: float = 2.0
+    audit: float = 0.2
+    answers: int = 200
+    smallest: int = 7
+    margin: int = 3
+    rows: int = 4
+    bins: int = 100
+    columns: Mapping[str, AggregateColumn] = field(default_factory=lambda: MappingProxyType({}))
+    projects: Mapping[str, frozenset[str]] = field(default_factory=lambda: MappingProxyType({}))
+
+    def bounds(self, column: str) -> tuple[float, float] | None:
+        """Least and largest value of a column that count, by the name `schema.table.column`."""
+        return self._column(column).bounds
+
+    def step(self, column: str) -> float | None:
+        """Grid on which conditions and groups of a column lie, by the name `schema.table.column`."""
+        return self._column(column).step
+
+    def _column(self, name: str) -> AggregateColumn:
+        """What is said of a column: by its whole name, by table and column, or by its own name."""
+        names = (name, name.partition(".")[2], name.rpartition(".")[2])
+        return next((self.columns[name] for name in names if name in self.columns), AggregateColumn())
+
+    def account(self, user: str, roles: Collection[str] = ()) -> str:
+        """The account of a user: a project's, where the user or a role of theirs belongs to one; else their own."""
+        mine = {user, *roles}
+        return next((f"project:{name}" for name in sorted(self.projects) if mine & self.projects[name]), f"user:{user}")
+
+
+@dataclass(frozen=True)
 class GatewayPolicy:
     """What the gateway watches, and what it does about it."""
 
@@ -73,6 +119,7 @@ class GatewayPolicy:
     exempt: frozenset[str] = frozenset()
     functions: frozenset[str] = frozenset()
     days: float | None = None
+    aggregates: AggregatesPolicy = field(default_factory=AggregatesPolicy)
     smallest_group: int = 10
     unnamed_rows: str = "crowd"
     refresh_seconds: float = 3600.0
@@ -108,11 +155,35 @@ def gateway_policy(parsed: PolicyFile) -> GatewayPolicy | None:
         networks = tuple(ip_network(network, strict=False) for network in rule.addresses)
         users, members, programs = frozenset(rule.users), frozenset(rule.roles), frozenset(rule.applications)
         limits.append(LimitRule(users, members, programs, networks, first, last, rule.limit, rule.action, rule.context))
-    converted = {"tables", "limits", "exempt", "functions"}
+    converted = {"tables", "limits", "exempt", "functions", "aggregates"}
     return GatewayPolicy(
         **{name: getattr(section, name) for name in GatewaySection.model_fields if name not in converted},
         tables=MappingProxyType(tables),
         limits=tuple(limits),
         exempt=frozenset(section.exempt),
         functions=frozenset(name.rpartition(".")[2] for name in section.functions),
+        aggregates=_aggregates(section),
+    )
+
+
+def _aggregates(section: GatewaySection) -> AggregatesPolicy:
+    """Settings of statistics; `smallest_group`, where a policy still has it, is the smallest group."""
+    given = section.aggregates
+    smallest = given.smallest
+    if smallest is None:
+        smallest = section.smallest_group if "smallest_group" in section.model_fields_set else AggregatesPolicy.smallest
+    columns = {
+        name: AggregateColumn((float(its.bounds[0]), float(its.bounds[1])) if its.bounds else None, its.step)
+        for name, its in given.columns.items()
+    }
+    return AggregatesPolicy(
+        given.noise,
+        given.audit,
+        given.answers,
+        smallest,
+        given.margin,
+        given.rows,
+        given.bins,
+        MappingProxyType(columns),
+        MappingProxyType({name: frozenset(members) for name, members in given.projects.items()}),
     )

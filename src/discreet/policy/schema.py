@@ -319,6 +319,60 @@ class GatewayLimitSection(_Section):
         return addresses
 
 
+class AggregateColumnSection(_Section):
+    """What statistics about one sensitive column need to know."""
+
+    bounds: list[int | float] | None = Field(
+        default=None,
+        min_length=2,
+        max_length=2,
+        description="Least and largest value that counts in sums and averages, such as [0, 150000]; others are clipped.",
+    )
+    step: float | None = Field(
+        default=None, gt=0, description="Grid of conditions and groups on this number: multiples of it."
+    )
+
+    @field_validator("bounds")
+    @classmethod
+    def _grow(cls, bounds: list[int | float] | None) -> list[int | float] | None:
+        if bounds is not None and not (all(map(math.isfinite, bounds)) and bounds[0] < bounds[1]):
+            raise PydanticCustomError("bounds", "the bounds must grow, as in [0, 150000]")
+        return bounds
+
+
+class AggregatesSection(_Section):
+    """Statistics that touch a sensitive column: which groups are shown, with how much noise, and how many."""
+
+    noise: float = Field(
+        default=2.0, gt=0, le=1000, description="Standard deviation of the noise, in people (sums: in half ranges)."
+    )
+    audit: float = Field(
+        default=0.2,
+        gt=0,
+        lt=1,
+        description="Largest share of the uncertainty about anybody that all answers together may remove.",
+    )
+    answers: int = Field(
+        default=200, ge=1, description="Answers per account and sensitive column (grouping sets times moments)."
+    )
+    smallest: int | None = Field(
+        default=None, ge=2, description="Groups of fewer people are never shown; 7 when absent."
+    )
+    margin: int = Field(
+        default=3, ge=0, description="Where the threshold of a group is: smallest + margin, give or take margin."
+    )
+    rows: int = Field(
+        default=4, ge=1, le=1000, description="Most rows of one person that count in a group of joined rows."
+    )
+    bins: int = Field(default=100, ge=4, le=1000, description="Bins of the histogram behind percentiles.")
+    columns: dict[str, AggregateColumnSection] = Field(
+        default_factory=dict, description="Bounds and grid of sensitive numbers, by column."
+    )
+    projects: dict[str, list[str]] = Field(
+        default_factory=dict, description="Users or roles that share one account, by the name of the account."
+    )
+
+
 class GatewaySection(_Section):
     """What the gateway watches, and what it does about it."""
 
@@ -336,8 +390,11 @@ class GatewaySection(_Section):
         description="Functions of your own that may be called: they give out nothing by themselves.",
     )
     days: float | None = Field(default=None, gt=0, description="How long what was seen counts; for ever when absent.")
+    aggregates: AggregatesSection = Field(
+        default_factory=AggregatesSection, description="Statistics that touch a sensitive column."
+    )
     smallest_group: int = Field(
-        default=10, ge=2, description="From so many people on, an average or sum hides them among each other."
+        default=10, ge=2, description="Earlier name of aggregates.smallest, and still read as that."
     )
     unnamed_rows: Literal["crowd", "alone"] = Field(
         default="crowd",
