@@ -143,7 +143,7 @@ def test_what_waits_for_a_second_person_knows_how_far_the_ledger_was(
     from discreet.ledger import Ledger
 
     shutil.copytree(
-        store_connection.MIGRATIONS, tmp_path / "old", ignore=shutil.ignore_patterns("__pycache__", "001[23]_*")
+        store_connection.MIGRATIONS, tmp_path / "old", ignore=shutil.ignore_patterns("__pycache__", "001[2-9]_*")
     )
     monkeypatch.setattr(store_connection, "MIGRATIONS", tmp_path / "old")
     monkeypatch.setattr(store_connection, "NEWEST", 11)

@@ -185,6 +185,7 @@ EVENTS = {
     "gateway.started": "a gateway began to watch a database",
     "gateway.answered": "a result set was passed to a database user",
     "gateway.repeated": "results with nothing new for a database user were passed on",
+    "gateway.counted": "statistics were counted against the audit and the budget of a database user, before they were computed",
     "gateway.limited": "a limit of a database user, or its withdrawal, was proposed, or the proposal was withdrawn; web.approved puts it in force",
     "web.shown": "a page or file with risk figures or records was shown",
     "web.approved": "a person approved what another had asked for",

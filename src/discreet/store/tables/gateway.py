@@ -121,3 +121,17 @@ EXPOSURE = Table(
     *required(version=BigInteger, content=LargeBinary),
 )
 """The exposure of one user, as the misuse room serialises it; `version` grows with every change, so that none is lost."""
+
+ANSWERS = Table(
+    "gateway_answers",
+    metadata,
+    Column("database", Text, primary_key=True),
+    Column("account", Text, primary_key=True),
+    Column("attribute", Text, primary_key=True),
+    *required(version=BigInteger, used=BigInteger, reduction=BigInteger),
+    *required(people=LargeBinary, content=LargeBinary, known=LargeBinary),
+)
+"""Statistics that an account was answered about a sensitive column: people asked about, audit, budget, known answers.
+
+`reduction` is in millionths; `version` grows with every change, so that none is lost.
+"""
