@@ -27,7 +27,6 @@ BASE = '[misuse]\nlimit = 2\n[gateway.tables."public.patients"]\nkey = ["id"]\n'
         ("[gateway]\nsmallest_group = 1\n", 2, "smallest_group"),
         ("[gateway.aggregates]\nnoise = 0\n", 2, "greater than 0"),
         ("[gateway.aggregates]\naudit = 1.5\n", 2, "less than 1"),
-        ("[gateway.aggregates]\nbounds = [0, 1]\n", 2, "Known here: noise, audit"),
         ("[gateway.aggregates.columns.income]\nbounds = [5, 5]\n", 2, "must grow, as in [0, 150000]"),
         ("[gateway.aggregates.columns.income]\nbound = [0, 5]\n", 2, "Did you mean 'bounds'?"),
     ],

@@ -1,0 +1,351 @@
+"""Answers in statistics: audit and budget of each account before anything is computed, noise afterwards.
+
+The decision uses who sets and nothing else, so that it tells nothing; it is written down together with an entry of the
+ledger before the statement runs. An answer that was given before is free: its who set, moment and condition are known, and
+the noise is the same. Where data have changed since, it is a new answer and counts as one.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import ceil
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+
+from discreet.errors import Outdated, StoreBusy
+from discreet.gateway.statistics.audit import AskedSet, WhoAudit
+from discreet.gateway.statistics.noise import StickyNoise
+from discreet.gateway.statistics.quantities import Moment, NoisedCell, StatisticCell, WhoSet, attributes_of, name_of
+from discreet.ledger.ledger import Ledger
+from discreet.policy.gateway_section import AggregatesPolicy
+from discreet.store.gateway_answers import (
+    PARTS,
+    StoredAnswers,
+    read_answers,
+    read_version,
+    totals,
+    write_answers,
+)
+from discreet.wording import brief_percent
+
+EVENT = "gateway.counted"
+ATTEMPTS = 20
+"""Decisions on a state that another gateway changed meanwhile are taken again so many times."""
+NAME = 16
+Ask = Callable[[str], Iterable[tuple[Any, ...]]]
+"""Runs SQL on the gateway's own connection and gives the rows."""
+Decided = TypeVar("Decided")
+Charged = frozenset[tuple[int, tuple[str, ...], str]]
+
+
+def variance_ratio(settings: AggregatesPolicy) -> float:
+    """Variance of the noise to that of an attribute.
+
+    The deviation of the noise is `noise` half ranges. Values of people are taken to be spread evenly over half of the
+    bounds (variance: half range squared / 12); for a count that is a condition that fits about one person in eleven.
+    """
+    return 12.0 * settings.noise**2
+
+
+@dataclass(frozen=True)
+class AnswerRefused:
+    """Why a question is not answered, and what helps."""
+
+    reason: str
+    hint: str
+    what: Literal["audit", "budget"]
+
+
+@dataclass(frozen=True)
+class AnswerPrice:
+    """What a question would cost: answers per attribute, and how much would be known about somebody then."""
+
+    answers: Mapping[str, int]
+    reduction: float
+    refused: AnswerRefused | None = None
+
+
+@dataclass(frozen=True)
+class AnswersLeft:
+    """What is left of the budget for one attribute, and what is known about somebody."""
+
+    answers: int
+    reduction: float
+
+
+@dataclass(frozen=True)
+class Admission:
+    """A question that may be answered; what of it was charged."""
+
+    user: str
+    account: str
+    sets: tuple[WhoSet, ...]
+    charged: Charged = field(default=frozenset(), repr=False)
+    """Place of the set, unit, and label of each cell that was charged just now."""
+
+
+@dataclass(frozen=True)
+class AttributeAccount:
+    """What one account was answered about one attribute."""
+
+    version: int
+    used: int
+    audit: WhoAudit
+    asked: frozenset[bytes] = frozenset()
+    """Questions by their text, and cells by their people."""
+    answered: frozenset[bytes] = frozenset()
+    """Answers by the hash of people and values."""
+
+
+@dataclass
+class _Draft:
+    """One question about to be charged, attribute by attribute."""
+
+    account: str
+    books: dict[str, AttributeAccount]
+    charged: set[tuple[int, tuple[str, ...], str]] = field(default_factory=set)
+    new: dict[str, list[AskedSet]] = field(default_factory=dict)
+    units: dict[str, int] = field(default_factory=dict)
+    asked: dict[str, set[bytes]] = field(default_factory=dict)
+    answered: dict[str, set[bytes]] = field(default_factory=dict)
+
+    def charge(self, attribute: str, moment: Moment, cells: Sequence[AskedSet]) -> None:
+        """Count further answers about some cells as one unit of the budget."""
+        single = moment.singles_out
+        self.units[attribute] = self.units.get(attribute, 0) + 1
+        self.new.setdefault(attribute, []).extend(
+            replace(cell, times=0 if single else 1, singled=1 if single else 0) for cell in cells
+        )
+
+    def after(self) -> dict[str, AttributeAccount]:
+        """The accounts that change, as they would be then."""
+        touched = [name for name in self.books if self.new.get(name) or self.asked.get(name) or self.answered.get(name)]
+        return {
+            name: AttributeAccount(
+                self.books[name].version + 1,
+                self.books[name].used + self.units.get(name, 0),
+                self.books[name].audit.asked(self.new[name]) if self.new.get(name) else self.books[name].audit,
+                self.books[name].asked | self.asked.get(name, set()),
+                self.books[name].answered | self.answered.get(name, set()),
+            )
+            for name in touched
+        }
+
+
+class Answers:
+    """Answers of all users of one database. Safe to share between threads, and between gateways by the store."""
+
+    def __init__(self, ledger: Ledger, database: str, secret: bytes, settings: AggregatesPolicy) -> None:
+        self.settings = settings
+        self.noise = StickyNoise(secret, settings)
+        self._ledger, self._database = ledger, database
+        self._known: dict[tuple[str, str], AttributeAccount] = {}
+        self._turn = threading.Lock()
+        self._turns: dict[str, threading.Lock] = {}
+
+    # -- before anything runs -----------------------------------------------------------------------------------
+
+    def admit(
+        self, user: str, sets: Sequence[WhoSet], ask: Ask, roles: Collection[str] = ()
+    ) -> Admission | AnswerRefused:
+        """Charge a question, or refuse it; nothing was computed from a sensitive value until then."""
+        account, people = self.settings.account(user, roles), _People(tuple(sets), ask)
+
+        def decide() -> Admission | AnswerRefused:
+            draft = self._drafted(account, people)
+            refused = self._written(user, draft)
+            return refused or Admission(user, account, people.sets, frozenset(draft.charged))
+
+        return self._decided(account, decide)
+
+    def price(self, user: str, sets: Sequence[WhoSet], ask: Ask, roles: Collection[str] = ()) -> AnswerPrice:
+        """What a question would cost; nothing is charged."""
+        draft = self._drafted(self.settings.account(user, roles), _People(tuple(sets), ask))
+        after = draft.after()
+        reduction = max((book.audit.reduction for book in after.values()), default=0.0)
+        return AnswerPrice(dict(draft.units), reduction, self._refusal(draft, after))
+
+    def left(self, user: str, roles: Collection[str] = ()) -> dict[str, AnswersLeft]:
+        """What is left to a user, by attribute about which something was answered."""
+        with self._ledger.store.reading() as connection:
+            found = totals(connection, self._database, self.settings.account(user, roles))
+        return {
+            total.attribute: AnswersLeft(max(0, self.settings.answers - total.used), total.reduction) for total in found
+        }
+
+    def _drafted(self, account: str, people: _People) -> _Draft:
+        """What of a question is new to an account."""
+        draft = _Draft(account, self._books(account, attributes_of(people.sets)))
+        for place, who in enumerate(people.sets):
+            for unit, moment in who.units.items():
+                question = who.asked(unit)
+                for attribute in who.attributes(moment):
+                    book, asked = draft.books[attribute], draft.asked.setdefault(attribute, set())
+                    if question in book.asked:
+                        continue
+                    asked.add(question)
+                    new: list[AskedSet] = []
+                    for label, cell in people.cells(place, self.settings.smallest).items():
+                        name = name_of("cell", cell.name.hex(), *who.grouped(unit))
+                        if name not in book.asked and name not in asked:
+                            new.append(cell)
+                            asked.add(name)
+                        elif name in book.asked:
+                            continue
+                        draft.charged.add((place, unit, label))
+                    if new:
+                        draft.charge(attribute, moment, new)
+        return draft
+
+    # -- once it was computed -----------------------------------------------------------------------------------
+
+    def release(
+        self, admission: Admission, place: int, cells: Sequence[StatisticCell], ask: Ask
+    ) -> list[NoisedCell] | AnswerRefused:
+        """Cells of one grouping set as they may be shown; what data have changed since is charged first."""
+        who = admission.sets[place]
+        people = _People(admission.sets, ask)
+
+        def decide() -> AnswerRefused | None:
+            draft = _Draft(admission.account, self._books(admission.account, attributes_of([who])))
+            for unit, moment in who.units.items():
+                for attribute in who.attributes(moment):
+                    book, names = draft.books[attribute], draft.answered.setdefault(attribute, set())
+                    changed = set()
+                    for cell in cells:
+                        name = name_of("answer", cell.who, *who.grouped(unit))
+                        if cell.people >= self.settings.smallest and name not in book.answered:
+                            names.add(name)
+                            if (place, unit, cell.label) not in admission.charged:
+                                changed.add(cell.label)
+                    if changed:
+                        now = people.cells(place, self.settings.smallest)
+                        draft.charge(attribute, moment, [now[label] for label in sorted(changed & now.keys())])
+            return self._written(admission.user, draft)
+
+        refused = self._decided(admission.account, decide)
+        return refused or self.noise.release(who.moments, cells, who.by)
+
+    # -- accounts -----------------------------------------------------------------------------------------------
+
+    def _decided(self, account: str, decide: Callable[[], Decided]) -> Decided:
+        """Decide alone in this process, and again where another gateway was quicker."""
+        with self._turn:
+            turn = self._turns.setdefault(account, threading.Lock())
+        with turn:
+            for _ in range(ATTEMPTS):
+                try:
+                    return decide()
+                except Outdated:
+                    continue
+        raise StoreBusy(f"The answers of {account} change all the time.", remedy="Ask again in a moment.")
+
+    def _books(self, account: str, attributes: Iterable[str]) -> dict[str, AttributeAccount]:
+        """Accounts as they are stored now; what is in memory is used if nobody changed it."""
+        ratio, found = variance_ratio(self.settings), {}
+        with self._ledger.store.reading() as connection:
+            for attribute in attributes:
+                version = read_version(connection, self._database, account, attribute)
+                book = self._known.get((account, attribute))
+                if book is None or book.version != version:
+                    stored = read_answers(connection, self._database, account, attribute)
+                    book = _read(stored, ratio)
+                    self._known[account, attribute] = book
+                found[attribute] = book
+        return found
+
+    def _written(self, user: str, draft: _Draft) -> AnswerRefused | None:
+        """Refuse it, or write it down; what is charged along with an entry of the ledger."""
+        after = draft.after()
+        refused = self._refusal(draft, after)
+        if refused is not None or not after:
+            return refused
+        stored = {name: _stored(book) for name, book in after.items()}
+
+        def write(connection: Any) -> None:
+            for name, content in stored.items():
+                grown = len(after[name].audit.people) > len(draft.books[name].audit.people)
+                write_answers(connection, self._database, draft.account, name, content, people=grown)
+
+        if draft.units:
+            before = max(draft.books[name].audit.reduction for name in draft.units)
+            self._ledger.record(
+                actor=user,
+                event=EVENT,
+                subject=f"database:{self._database}/user:{user}",
+                risk_before=_share(before),
+                risk_after=_share(max(after[name].audit.reduction for name in draft.units)),
+                details={"account": draft.account, "answers": sum(draft.units.values()), "columns": len(draft.units)},
+                along=write,
+            )
+        else:
+            with self._ledger.store.writing() as connection:
+                write(connection)
+        for name, book in after.items():
+            self._known[draft.account, name] = book
+        return None
+
+    def _refusal(self, draft: _Draft, after: Mapping[str, AttributeAccount]) -> AnswerRefused | None:
+        for attribute in sorted(draft.units):
+            column = attribute.rpartition(".")[2]
+            if after[attribute].used > self.settings.answers:
+                left = max(0, self.settings.answers - draft.books[attribute].used)
+                return AnswerRefused(
+                    f"this question has {draft.units[attribute]} new answers about {column}, and {left} are left to this account.",
+                    "What was answered before can be asked again. A custodian may raise `answers` in [gateway.aggregates].",
+                    "budget",
+                )
+            if not after[attribute].audit.within(self.settings.audit):
+                return AnswerRefused(
+                    f"with the answers before, this one would narrow down {column} of one person "
+                    f"by more than {brief_percent(self.settings.audit)}.",
+                    "Ask about groups that overlap less with earlier ones, or that are larger; what was answered before can be asked again.",
+                    "audit",
+                )
+        return None
+
+
+class _People:
+    """People of each cell of a question, fetched when they are needed."""
+
+    def __init__(self, sets: tuple[WhoSet, ...], ask: Ask) -> None:
+        self.sets = sets
+        self._ask = ask
+        self._cells: dict[int, dict[str, AskedSet]] = {}
+
+    def cells(self, place: int, smallest: int) -> dict[str, AskedSet]:
+        """Cells of a set that may be shown, by their label."""
+        found = self._cells.get(place)
+        if found is None:
+            who, found = self.sets[place], {}
+            for label, marks, rows in self._ask(who.query()):
+                people = np.frombuffer(bytes(marks), dtype=">u8").astype(np.uint64)
+                if len(people) >= smallest:
+                    shares = None if who.rows == 1 else np.frombuffer(bytes(rows), dtype=">i4") / who.rows
+                    found["" if label is None else str(label)] = AskedSet(people, shares=shares)
+            self._cells[place] = found
+        return found
+
+
+def _read(stored: StoredAnswers | None, ratio: float) -> AttributeAccount:
+    if stored is None:
+        return AttributeAccount(0, 0, WhoAudit(ratio))
+    asked = int.from_bytes(stored.known[:8], "big")
+    names = [stored.known[start : start + NAME] for start in range(8, len(stored.known), NAME)]
+    audit = WhoAudit.from_bytes(stored.content, stored.people, ratio=ratio)
+    return AttributeAccount(stored.version, stored.used, audit, frozenset(names[:asked]), frozenset(names[asked:]))
+
+
+def _stored(book: AttributeAccount) -> StoredAnswers:
+    known = len(book.asked).to_bytes(8, "big") + b"".join(sorted(book.asked)) + b"".join(sorted(book.answered))
+    reduction = ceil(book.audit.reduction * PARTS)
+    return StoredAnswers(book.version, book.used, reduction, book.audit.people.tobytes(), book.audit.to_bytes(), known)
+
+
+def _share(reduction: float) -> Fraction:
+    """A reduction to the millionth, rounded up, so that entries stay readable."""
+    return Fraction(ceil(reduction * PARTS), PARTS)
