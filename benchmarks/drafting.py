@@ -67,12 +67,13 @@ def _pairs(
 ) -> Pairs:
     """Columns by judged and drafted role."""
     names = [spelled(table.name, name) for name, *_ in listed]
+    shapes = [(name or "", Shape(values)) for name, (_, values, *_) in zip(names, listed, strict=True)]
     guesses = [
-        guess(name or "", Shape(values), share_unique=alone, records=rows)
-        for name, (_, values, alone, rows) in zip(names, listed, strict=True)
+        guess(name, shape, share_unique=alone, records=rows)
+        for (name, shape), (*_, alone, rows) in zip(shapes, listed, strict=True)
     ]
     roles = table.roles
-    drafted = ["quasi" if name is None else one.role for name, one in zip(names, in_context(guesses), strict=True)]
+    drafted = ["quasi" if name is None else one.role for name, one in zip(names, in_context(guesses, shapes), strict=True)]
     return Counter((roles[column], role) for (column, *_), role in zip(listed, drafted, strict=True))
 
 

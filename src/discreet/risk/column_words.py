@@ -96,6 +96,22 @@ QUASI = """
     kon fodelsedatum fodd fodelseland fodelseort medborgarskap nationalitet lan kommun postnummer postnr civilstand
     gift ogift skild hushall utbildning utbildningsniva skola examen yrke sysselsattning arbetsgivare bransch
     etnicitet ursprung sprak dod dodsdatum inskrivning
+    agric agriculture agricultural farm farming forestry mining retail wholesale transport transportation logistics
+    finance banking hospitality government govt civil business entertainment engineer engineering developer programmer
+    scientist specialist analyst administrator architect designer consultant technician teacher nurse lawyer attorney
+    executive supervisor director apprentice apprenticeship intern trainee faculty professor lecturer remote onsite
+    telework homeoffice fulltime parttime permanent temporary seasonal freelance firm plant workplace worksite
+    bluecollar whitecollar bluecol whitecol skilled unskilled naics nace isco isced travel babies baby infant toddler
+    preteen preteens teen teens teenager teenagers adult adults elderly grandchild grandchildren grandparent
+    stepfather stepmother stepparent brothers sisters firstborn plurality precinct site clinic provider facility
+    villages vill hamlet settlement cluster psu stratum strata zone cbsa nuts lga lsoa msoa geoid geography lon lng
+    easting northing coordinates altitude long inner outer innercity outercity centcity rur urb nrth onset datetime
+    timestamp season hair eyes eyecolor eyecolour haircolor handed handedness car cars vehicle vehicles motorcycle
+    motorbike bike bicycle radio television tv toilet electricity electric refrigerator fridge roof floor house flat
+    apartment condo condomin condominium home homeless housed landlord lodging pet pets driver driving passengers
+    occupant pedestrian hobby hobbies sport sports athlete athletic athletics club enroll enrol phd bachelor bachelors
+    master masters doctorate kindergarten preschool tertiary vocational hs hschool citizens dead deceased alive
+    survive survives dependants tuition unem unemrate
 """
 
 MEASURED = """
@@ -160,13 +176,42 @@ MEASURED = """
     pontuacao saude despesa despesas
     diagnos sjukdom lakemedel medicin behandling symtom blod blodtryck vikt inkomst manadslon formogenhet skatt
     funktionshinder graviditet rokning rokare betyg resultat poang brott fackforening halsa utgifter
+    helmet seatbelt seatbelts belted texting physical physically active activity strength workout gym fitness fruit
+    fruits vegetable vegetables meat calories gambling gamble gaming unsafe condom condoms contracep streaming movies
+    movie music subscription subscriber churn churned billing paperless autopay usage roaming minutes backup security
+    protection internet online orders basket cart purchases bought buy buyer brand product coupon discount loyalty
+    problem problems citation citations search searched searches stopped ticket tickets warning force weapon weapons
+    taser resist resistance incident charged bail bond suspect warrant custody detained gang jury guilt guilty verdict
+    plea defendant airbag deploy crash collision accident accidents severity severe speed impact casualty fatal
+    improved improvement worse recover recovered recovery cure cured healing healed adverse toxicity reaction effects
+    baseline radiologic radiology xray mri scan ultrasound esr crp wbc rbc hematocrit inr angina infarct coronary
+    cholest hichol highbp hibp hypert gest gestweeks gained weightgain cesd phq mmse mcs sf36 barthel adl iadl
+    karnofsky karno ecog nyha icu ventilated intubated transfusion transplant donor graft catheter implant stent
+    bypass dialysis chemo chemotherapy radiotherapy radiation hormon hormonal recur metast mets carcinoma lymph
+    malignant benign thickness invasion epilepsy seizure seizures schizophrenia bipolar autism autistic adhd ptsd
+    dementia alzheimer parkinson arthritis rheumatoid copd emphysema eczema malaria vomit nausea diarrhea diarrhoea
+    fatigue vision hearing blind deaf dental teeth menarche fertility ivf miscarriage stillbirth cesarean caesarean
+    breastfed breastfeeding immun immunization immunized vacc measles waist hip hips girth circumference zscore
+    stunted stunting anemia anaemia ferritin vitamin sugar lipid cortisol testosterone estrogen biomarker marker
+    allele snp hla titer titre limited funded term verification util ratio history mortg mort mortgages gifts cosign
+    guarantor holdings portfolio ssi snap tanf wic eitc dole stipend scholarship tips donations cash layoff laidoff
+    joblost displaced fired quit turnover worklife engagement burnout hike raise statusquo referendum brexit election
+    poll news newspaper media knowledge knows know aware awareness informed efficacy wildlife environment
+    environmental climate pollution nuclear conservation economy ideal intention intend want desire meth method answer
+    answers item question choice choose bid offer averse aversion risk risky disaster shock prob probability
+    likelihood amt abil percentile perc toefl gre honors honours award cause satis satisf lifesat behaviour behavior
+    habitual convict offender supervised prog program reduced recurrent comorbid lrscale admissions los stay insure
+    hmo private pharmacy nurses physicians injuries expectancy
 """
 DESIGN = """
     fnlwgt pweight sampweight samplingweight perwt asecwt finalweight wtfinl surveyweight perweight persweight hhweight pspwght anweight dweight finalwt psweight iweight sampleweight
     constant intercept fold split
+    wgt svywt svyweight finwt finalwgt perwgt personwgt hhwgt sampwt samplewt expansionfactor hochrechnung
+    hochrechnungsfaktor ponderation redressement ponderacion ponderacao wegingsfactor repwt replicate replicateweight
+    interviewer enumerator edition essround filename imputed imputation holdout session randomseed
 """
 """Columns of a study's design, which say nothing of a person."""
-CALENDAR = "year yr month mon day date time week wave period quarter jahr monat tag datum annee mois ano fecha anno mese maand rok ar manad dzien"
+CALENDAR = "weekday january february april june july august september october november december monday tuesday wednesday thursday friday saturday sunday year yr month mon day date time week wave period quarter jahr monat tag datum annee mois ano fecha anno mese maand rok ar manad dzien"
 KIN = """
     mother father mom dad moth fath mum parent parents husband wife hus hushs spouse partner child son daughter brother
     sister respondent person patient client customer student employee member

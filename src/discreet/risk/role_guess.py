@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from discreet.kernel.arrays import Floats
 from discreet.policy import Role
 from discreet.risk.column_words import Word, cut, known_word
 from discreet.risk.value_shape import ATC, ICD, PATTERNS, POSTCODES, Shape
@@ -36,7 +38,16 @@ POSTAL = frozenset(
     ]
 )
 LIGHTEST, HEAVIEST = 2.0, 5_000.0
-"""Between these is the middle one of body weights, of grown people and newborns, in any unit."""
+"""Between these is the middle one of body weights, of grown people and newborns, in any unit;"""
+HEAVY = 6
+"""nobody weighs so many times as much."""
+WEIGHTS = frozenset(("weight", "gewicht", "poids", "peso", "gewichten", "waga", "vikt"))
+SCHOOL = 9
+"""From this class on, grades are those of a school."""
+ALIKE = 3
+"""Columns that belong together by their names or their values;"""
+ANSWERS = 11
+"""so many answers has a question at most: 0 to 10."""
 FEWEST_ROWS, ENOUGH_ROWS = 10, 100
 """In a table smaller than the first any numbers differ; in one larger than the second, measurements repeat."""
 
@@ -52,6 +63,8 @@ class Guess:
     """Whether a word of its name decided."""
     open: bool = False
     """Whether nothing decided: categories of an unknown name."""
+    weight: bool = False
+    """Whether it says how many people of the population each of a survey stands for."""
     numbered: bool = False
     """Whether it numbers people; names repeat by nature, numbers only where a person has several rows."""
 
@@ -75,17 +88,76 @@ def guess(name: str, shape: Shape, *, share_unique: float, records: int, distinc
     return replace(guessed, hierarchy=PREFIXES) if coded else guessed
 
 
-def in_context(guesses: Sequence[Guess]) -> list[Guess]:
+def in_context(guesses: Sequence[Guess], columns: Sequence[tuple[str, Shape]]) -> list[Guess]:
     """The same, where what a name does not say follows from the other columns of the table.
 
-    In a table that mostly measures (health, money, opinions) an unknown column is probably one more measurement.
+    What others may know of a person is a short list everywhere, and nearly all its words are known; what a study asks
+    has no end. So answers and amounts of an unknown name are rather what an attacker would learn, and what spells out one
+    category in several columns is what the category is.
     """
-    sensitive = sum(guess.named and guess.role == "sensitive" for guess in guesses)
-    quasi = sum(guess.named and guess.role == "quasi" for guess in guesses)
-    if sensitive < max(quasi, 1):
-        return list(guesses)
-    measured = Guess("sensitive", "most columns of this table are what an attacker would learn")
-    return [measured if guess.open else guess for guess in guesses]
+    same = _computed([shape for _, shape in columns])
+    numbered = Counter(_numbered(name) for (name, shape), one in zip(columns, guesses, strict=True) if one.open)
+    answers = Counter(_answers(shape) for (_, shape), one in zip(columns, guesses, strict=True) if one.open)
+    sensitive = sum(one.named and one.role == "sensitive" for one in guesses)
+    measuring = sensitive >= max(1, sum(one.named and one.role == "quasi" for one in guesses))
+    found = []
+    for place, ((name, shape), one) in enumerate(zip(columns, guesses, strict=True)):
+        origin = same.get(place)
+        if origin is not None and not one.named and guesses[origin].role != one.role and guesses[origin].named:
+            reason = "its values are squares or logarithms of those of another column"
+            one = replace(one, role=guesses[origin].role, reason=reason, hierarchy=guesses[origin].hierarchy and WHOLE)
+        elif not one.open:
+            pass
+        elif shape.looks == "boolean" and _numbered(name) and numbered[_numbered(name)] >= ALIKE:
+            one = replace(one, reason="one of several columns that spell out categories")
+        elif _answers(shape) and answers[_answers(shape)] >= ALIKE:
+            one = Guess("sensitive", "one of several columns with the same answers")
+        elif shape.looks == "number" and len(shape.values) > 2:
+            one = Guess("sensitive", "numbers of an unknown meaning may be what an attacker would learn")
+        elif measuring or _between(guesses, place):
+            one = Guess("sensitive", "the columns around it are what an attacker would learn")
+        found.append(one)
+    return found
+
+
+def _numbered(name: str) -> str:
+    """What columns share that are numbered, as in d81, d82; empty without a number."""
+    found = re.fullmatch(r"(.*?[A-Za-z_ .-])\d{1,4}", name)
+    return found[1] if found else ""
+
+
+def _answers(shape: Shape) -> frozenset[str]:
+    """The values of a question with a scale of answers; empty for all else."""
+    return frozenset(shape.values) if 2 < len(shape.values) <= ANSWERS else frozenset()
+
+
+def _between(guesses: Sequence[Guess], place: int) -> bool:
+    """Whether the next named columns on both sides are what an attacker would learn."""
+    before = next((one.role for one in reversed(guesses[:place]) if one.named), None)
+    after = next((one.role for one in guesses[place + 1 :] if one.named), None)
+    return before == after == "sensitive"
+
+
+def _computed(shapes: Sequence[Shape]) -> dict[int, int]:
+    """Places of columns whose values are the squares or logarithms of those of another, and of that column."""
+    numbers = {
+        place: np.sort(shape.numbers)
+        for place, shape in enumerate(shapes)
+        if shape.looks == "number" and shape.complete and len(shape.values) >= FEWEST_ROWS and shape.numbers is not None
+    }
+    found: dict[int, int] = {}
+    for origin, values in numbers.items():
+        if values[0] < 0 or values[-1] > LARGEST:
+            continue
+        for place, others in numbers.items():
+            if place == origin or len(others) != len(values):
+                continue
+            # Tables keep some decimals only.
+            if np.allclose(others, values**2, rtol=1e-3) or (
+                values[0] > 0 and np.allclose(others, np.log(values), rtol=1e-3, atol=1e-3)
+            ):
+                found[place] = origin
+    return found
 
 
 def _role(name: str, word: Word | None, shape: Shape, *, share_unique: float, records: int, distinct: int) -> Guess:
@@ -94,6 +166,8 @@ def _role(name: str, word: Word | None, shape: Shape, *, share_unique: float, re
     for what, pattern in PATTERNS.items():
         if shape.looks == "text" and shape.written_as(pattern):
             return Guess("identifier", f"each value looks like {what}")
+    if word is not None and word.role in ("quasi", "sensitive") and shape.looks == "date":
+        return Guess("quasi", "dates are often known from elsewhere", named=True)
     if word is not None and word.sure:
         return _by_name(word, shape, records=records)
     if shape.looks == "text" and (shape.written_as(ICD) or shape.written_as(ATC)):
@@ -106,7 +180,7 @@ def _role(name: str, word: Word | None, shape: Shape, *, share_unique: float, re
     if share_unique >= NEARLY_ALL and records > 1 and _alone(shape, share_unique=share_unique, records=records):
         return Guess("identifier", f"{percent(share_unique)} of people have a value of their own")
     if len(shape.values) <= 1:
-        return Guess("other", "nobody differs from the others in it")
+        return Guess("quasi", "nobody differs from the others in it, so hiding it costs nothing")
     if shape.looks == "number" and (many or (not shape.whole and len(shape.values) > 2)):
         return Guess("sensitive", "measurements of a person are what an attacker would learn")
     return Guess("quasi", "categories may be known from elsewhere", open=word is None)
@@ -116,11 +190,19 @@ def _by_name(word: Word, shape: Shape, *, records: int) -> Guess:
     """What the name says, unless the values are of another kind."""
     few = shape.looks == "number" and len(shape.values) <= FEWEST_ROWS < records
     if word.role == "identifier" and (shape.looks == "boolean" or few):
-        return Guess("quasi", f"its name says '{word.text}', but few different values are in it")
-    # Weights of a survey are near 1 or very large.
-    if word.text == "weight" and shape.numbers is not None and not LIGHTEST < np.median(shape.numbers) < HEAVIEST:
-        return Guess("other", "its name says 'weight', and its numbers are not those of bodies")
+        return Guess("quasi", f"its name says '{word.text}', but few different values are in it", open=True)
+    if word.text in WEIGHTS and shape.numbers is not None and not _of_bodies(shape.numbers):
+        return Guess("other", f"its name says '{word.text}', and its numbers are not those of bodies", weight=True)
+    # Classes of a school are numbered; marks and tumours have fewer grades.
+    if word.text == "grade" and shape.whole and shape.numbers is not None and SCHOOL <= shape.numbers.max() <= OLDEST:
+        return Guess("quasi", "its name says 'grade', and its numbers are those of classes at school", named=True)
     return Guess(word.role, f"its name says '{word.text}'", named=True)
+
+
+def _of_bodies(numbers: Floats) -> bool:
+    """Whether weights may be those of bodies; survey weights are near 1, very large, or far from each other."""
+    middle = float(np.median(numbers))
+    return LIGHTEST < middle < HEAVIEST and float(numbers.min()) > 0 and float(numbers.max()) < HEAVY * middle
 
 
 def _alone(shape: Shape, *, share_unique: float, records: int) -> bool:

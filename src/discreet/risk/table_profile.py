@@ -284,16 +284,18 @@ def profile(table: Tabular, *, largest: int | None = None) -> Profile:
     """
     if largest is not None and largest < 1:
         raise UsageError("Combinations have at least one column.", remedy="Give a largest size of 1 or more.")
-    records, by_itself, guesses = 0, [], []
+    records, by_itself, guesses, shapes = 0, [], [], []
     named = table.policy.identifiers if isinstance(table, Governed) and table.policy else ()
     for name, tally in zip(table.columns, table.tallies(table.columns), strict=True):
         records = tally.people
-        column, guessed = _column(name, tally, names_people=name in named)
+        shape = Shape(sorted(tally.values), complete=tally.complete)
+        column, guessed = _column(name, tally, shape, names_people=name in named)
         by_itself.append(column)
         guesses.append(guessed)
+        shapes.append((name, shape))
     columns = [
         replace(column, role=guessed.role, reason=guessed.reason, hierarchy=guessed.hierarchy)
-        for column, guessed in zip(by_itself, in_context(guesses), strict=True)
+        for column, guessed in zip(by_itself, in_context(guesses, shapes), strict=True)
     ]
     if largest is None:
         largest = 4 if records <= SEARCHED else 1
@@ -313,9 +315,8 @@ def profile(table: Tabular, *, largest: int | None = None) -> Profile:
     return Profile(table.name, records, tuple(columns), result, minimal)
 
 
-def _column(name: str, tally: Tally, *, names_people: bool) -> tuple[ColumnProfile, Guess]:
+def _column(name: str, tally: Tally, shape: Shape, *, names_people: bool) -> tuple[ColumnProfile, Guess]:
     """One column; values of an identifier are never shown: five rows with one of them may be one person."""
-    shape = Shape(sorted(tally.values), complete=tally.complete)
     looks = shape.looks
     if looks == "number" and not tally.complete and tally.bins is None:
         looks = "text"  # some values that were not looked at are no numbers
