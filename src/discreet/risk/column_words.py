@@ -111,10 +111,11 @@ QUASI = """
     apartment condo condomin condominium home homeless housed landlord lodging pet pets driver driving passengers
     occupant pedestrian hobby hobbies sport sports athlete athletic athletics club enroll enrol phd bachelor bachelors
     master masters doctorate kindergarten preschool tertiary vocational hs hschool citizens dead deceased alive
-    survive survives dependants tuition unem unemrate
+    survive survives dependants tuition unem unemp unemrate
 """
 
 MEASURED = """
+    weights wgt wght wt
     diagnosis diagnoses diagnosed diag dx disease illness sick sickness condition comorbidity icd atc drug drugs
     medication medications medicine prescription treatment treated treat therapy surgery operation symptom symptoms hiv
     aids std cancer tumor tumour diabetes diabetic asthma hypertension stroke infarction depression depressed anxiety
@@ -131,7 +132,7 @@ MEASURED = """
     claims offence offense offences crime crimes arrest arrests arrested conviction convictions convicted prison prisoner
     jail sentence felony criminal vote votes voted voting turnout party partyid politics political ideology liberal
     conservative republican democrat opinion attitude attitudes trust happy happiness satisfaction satisfied rating
-    orientation sexual partners affair affairs infidelity union unionmember donation donate hours hrs overtime unemp
+    orientation sexual partners affair affairs infidelity union unionmember donation donate hours hrs overtime 
     outcome survival survived relapse recurrence mortality victim violence purchase birthweight bwght lbw bweight apgar
     performance absence absences sleep exercise diet protein gene genotype mutation psa tumorstage nodes troponin pulse
     heartrate temperature urine platelets sodium potassium oxygen ability motivation intelligence kww afqt looks beauty
@@ -206,7 +207,7 @@ MEASURED = """
 DESIGN = """
     fnlwgt pweight sampweight samplingweight perwt asecwt finalweight wtfinl surveyweight perweight persweight hhweight pspwght anweight dweight finalwt psweight iweight sampleweight
     constant intercept fold split
-    wgt svywt svyweight finwt finalwgt perwgt personwgt hhwgt sampwt samplewt expansionfactor hochrechnung
+    svywt svyweight finwt finalwgt perwgt personwgt hhwgt sampwt samplewt expansionfactor hochrechnung
     hochrechnungsfaktor ponderation redressement ponderacion ponderacao wegingsfactor repwt replicate replicateweight
     interviewer enumerator edition essround filename imputed imputation holdout session randomseed
 """
@@ -262,6 +263,8 @@ LIGATURES = str.maketrans(
 SHORT = frozenset(("age", "sex", "inc", "edu", "occ", "job", "alc", "cig", "zip", "kid", "emp", "smk", "smok"))
 """Words of three letters that are understood with an affix, too."""
 COMPOUND, INSIDE = 5, 6
+FEW, ENOUGH = 3, 4
+"""So many more letters, of unknown meaning, may a name have than a word of so many letters."""
 """Letters a known word needs to be found at an end of a longer one, and anywhere inside it."""
 
 
@@ -295,7 +298,18 @@ def known_word(name: str) -> Word | None:
         of_role = [word for word in sure if word.role == role]
         if of_role:
             return max(of_role, key=lambda word: len(word.text))
-    return found[-1] if found else None
+    if found:
+        return found[-1]
+    # Nothing is known as it is written: gdhlth, educdec.
+    return next((word for word in map(_nearly, parts) if word is not None), None)
+
+
+def _nearly(token: str) -> Word | None:
+    """A known word of a name that has a few letters more, before or after it."""
+    words = vocabulary()
+    cores = [token[start : len(token) - end] for start in range(FEW + 1) for end in range(FEW + 1) if not start * end]
+    known = [words[core] for core in cores if len(core) >= ENOUGH and core in words and words[core].sure]
+    return max(known, key=lambda word: len(word.text), default=None)
 
 
 def _phrases(parts: list[str]) -> Iterator[Word]:

@@ -41,7 +41,7 @@ LIGHTEST, HEAVIEST = 2.0, 5_000.0
 """Between these is the middle one of body weights, of grown people and newborns, in any unit;"""
 HEAVY = 6
 """nobody weighs so many times as much."""
-WEIGHTS = frozenset(("weight", "gewicht", "poids", "peso", "gewichten", "waga", "vikt"))
+WEIGHTS = frozenset(("weight", "weights", "wgt", "wght", "wt", "gewicht", "poids", "peso", "gewichten", "waga", "vikt"))
 SCHOOL = 9
 """From this class on, grades are those of a school."""
 ALIKE = 3
@@ -76,7 +76,7 @@ def guess(name: str, shape: Shape, *, share_unique: float, records: int, distinc
     """
     distinct = len(shape.values) if distinct is None else distinct
     word = known_word(name)
-    if word is None and re.match(r"(?i)age[a-z]{0,5}\d*$", name) and _ages(shape):
+    if word is None and re.match(r"(?i)(age[a-z]{0,5}|[a-z]{2,5}age)\d*$", name) and _ages(shape):
         word = known_word("age")
     guessed = _role(name, word, shape, share_unique=share_unique, records=records, distinct=distinct)
     if guessed.role == "quasi":
