@@ -9,9 +9,12 @@ import pytest
 
 import discreet
 from discreet.risk import Profile
-from tests.corpus.tables import TABLES, RealTable
+from tests.corpus.tables import DRAFTED, TABLES, RealTable, judged
 
-BY_NAME = {table.name: table for table in TABLES}
+BY_NAME = {table.name: table for table in DRAFTED}
+OWN = [table.name for table in TABLES]
+DAILY = [table for table in DRAFTED if table.seen == "nothing" or table in TABLES]
+"""Drafted in every run; all of them in `python -m benchmarks drafting`."""
 MATTER = ("identifier", "quasi")
 
 
@@ -31,33 +34,33 @@ def share_right(counted: Counter[tuple[str, str]]) -> float:
     return sum(number for (judged, drafted), number in counted.items() if judged == drafted) / counted.total()
 
 
-@pytest.mark.parametrize("name", BY_NAME)
-def test_every_column_is_judged(name: str) -> None:
-    assert [column.name for column in profiled(name).columns] == list(BY_NAME[name].read().columns)
-    assert set(BY_NAME[name].roles) == {column.name for column in profiled(name).columns}
+def test_every_column_is_judged() -> None:
+    assert set(judged()) == set(BY_NAME)
+    for name, roles in ((table.name, table.roles) for table in DAILY):
+        assert set(roles) == {column.name for column in profiled(name).columns} == set(BY_NAME[name].read().columns)
 
 
 def test_what_matters_is_not_drafted_as_other() -> None:
-    counted = pairs(*TABLES)
+    counted = pairs(*DAILY)
     matter = sum(number for (judged, _), number in counted.items() if judged in MATTER)
     ignored = sum(number for (judged, drafted), number in counted.items() if judged in MATTER and drafted == "other")
     assert ignored <= 0.02 * matter
 
 
 def test_most_roles_are_right() -> None:
-    """A ratchet, below what `python -m benchmarks drafting` prints."""
-    assert share_right(pairs(*TABLES)) >= 0.85
-    assert share_right(pairs(*(table for table in TABLES if table.blind))) >= 0.79
+    """On tables of which nothing was seen when the rules were written, and a ratchet on all."""
+    assert share_right(pairs(*(table for table in DRAFTED if table.seen == "nothing"))) >= 0.85
+    assert share_right(pairs(*DAILY)) >= 0.86
 
 
 def test_nearly_every_identifier_is_found() -> None:
-    counted = pairs(*TABLES)
-    assert counted["identifier", "identifier"] >= 0.95 * sum(
+    counted = pairs(*DAILY)
+    assert counted["identifier", "identifier"] >= 0.9 * sum(
         number for (judged, _), number in counted.items() if judged == "identifier"
     )
 
 
-@pytest.mark.parametrize("name", BY_NAME)
+@pytest.mark.parametrize("name", OWN)
 def test_a_drafted_hierarchy_fits_its_own_column(name: str) -> None:
     """As `policy check --data` asks: every value is counted through its hierarchy."""
     policy = profiled(name).policy()

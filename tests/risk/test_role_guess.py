@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 
 from discreet.kernel import Classes
 from discreet.policy import Policy, Role
-from discreet.risk.role_guess import NEARLY_ALL, guess
+from discreet.risk.role_guess import NEARLY_ALL, guess, in_context
 from discreet.risk.value_shape import Shape
 from tests.risk.strategies import some
 
@@ -84,14 +86,67 @@ def test_what_may_be_known_is_no_other() -> None:
     assert guessed("xyz", MANY)[0] == guessed("xyz", WHOLE)[0] == "sensitive"
 
 
-def test_what_is_the_same_for_everybody_is_other() -> None:
-    assert guessed("xyz", ["a"])[0] == guessed("xyz", [])[0] == "other"
+def test_what_is_the_same_for_everybody_is_drafted_by_its_name_and_else_costs_nothing() -> None:
+    assert guessed("xyz", ["a"])[0] == guessed("xyz", [])[0] == "quasi"
+    assert guessed("diagnosis", ["flu"])[0] == "sensitive"
 
 
 def test_a_weight_is_of_a_body_or_of_a_survey() -> None:
     assert guessed("weight", ["55", "71", "90"])[0] == "sensitive"
     assert guessed("weight", ["75607", "380166", "1752340"])[0] == "other"
     assert guessed("weight", ["0.7", "1.1", "1.4"])[0] == "other"
+
+
+@pytest.mark.parametrize("name", ["weight", "wgt", "wt"])
+def test_weights_that_are_far_from_each_other_are_of_a_survey(name: str) -> None:
+    assert guessed(name, ["3.5", "80", "9000"])[0] == guessed(name, ["0", "60", "80"])[0] == "other"
+    assert guessed(name, ["3.5", "60", "80"])[0] == "sensitive"
+
+
+@pytest.mark.parametrize("name", ["date_of_death", "Sterbedatum", "diagnosis_date", "surgery", "dod"])
+def test_a_date_may_be_known_whatever_happened_on_it(name: str) -> None:
+    assert guessed(name, ["2001-12-01", "2004-02-29"])[0] == "quasi"
+
+
+def test_a_grade_is_a_class_or_a_result() -> None:
+    assert guessed("grade", [str(grade) for grade in range(1, 13)])[0] == "quasi"
+    assert guessed("grade", ["1", "2", "3"])[0] == "sensitive"
+
+
+def drafted(columns: dict[str, list[str]]) -> dict[str, Role]:
+    """Roles in the context of a table."""
+    shapes = [(name, Shape(values)) for name, values in columns.items()]
+    guesses = [guess(name, shape, share_unique=0.0, records=1_000) for name, shape in shapes]
+    return {name: one.role for name, one in zip(columns, in_context(guesses, shapes), strict=True)}
+
+
+SCALE, FLAG = ["1", "2", "3", "4", "5"], ["0", "1"]
+
+
+def test_one_question_after_the_other_is_what_an_attacker_would_learn() -> None:
+    answers = ["never", "often", "always"]
+    roles = drafted({"sex": ["f", "m"], "age": SCALE, "xa": answers, "xb": answers, "xc": answers})
+    assert [roles[name] for name in ("xa", "xb", "xc")] == ["sensitive"] * 3
+    assert drafted({"sex": ["f", "m"], "age": SCALE, "xa": answers})["xa"] == "quasi"
+
+
+def test_a_category_in_several_columns_is_a_category() -> None:
+    flags = {f"zq{number}": FLAG for number in range(3)}
+    assert set(drafted({"income": MANY, **flags, "salary": MANY}).values()) == {"sensitive", "quasi"}
+    assert drafted({"income": MANY, "zq1": FLAG, "salary": MANY})["zq1"] == "sensitive"
+
+
+def test_what_stands_between_measurements_is_one() -> None:
+    known = {"sex": ["f", "m"], "age": SCALE, "race": SCALE, "region": SCALE}
+    assert drafted({**known, "income": MANY, "zq": FLAG, "salary": MANY})["zq"] == "sensitive"
+    assert drafted({"income": MANY, "sex": ["f", "m"], "zq": FLAG, **known, "salary": MANY})["zq"] == "quasi"
+
+
+@pytest.mark.parametrize("power", [lambda age: age**2, lambda age: round(math.log(age), 4)], ids=["square", "logarithm"])
+def test_what_is_computed_from_a_column_is_what_the_column_is(power: Callable[[int], float]) -> None:
+    ages = range(18, 65)
+    roles = drafted({"age": [str(age) for age in ages], "zq": [str(power(age)) for age in ages]})
+    assert roles == {"age": "quasi", "zq": "quasi"}
 
 
 def test_yes_or_no_about_an_address_names_nobody() -> None:

@@ -262,10 +262,8 @@ LIGATURES = str.maketrans(
 )
 SHORT = frozenset(("age", "sex", "inc", "edu", "occ", "job", "alc", "cig", "zip", "kid", "emp", "smk", "smok"))
 """Words of three letters that are understood with an affix, too."""
-COMPOUND, INSIDE = 5, 6
-FEW, ENOUGH = 3, 4
-"""So many more letters, of unknown meaning, may a name have than a word of so many letters."""
-"""Letters a known word needs to be found at an end of a longer one, and anywhere inside it."""
+ENOUGH, COMPOUND, INSIDE = 4, 5, 6
+"""Letters a known word needs to be found beside two or three others, at an end of a longer word, and anywhere inside it."""
 
 
 def cut(name: str) -> list[str]:
@@ -307,7 +305,8 @@ def known_word(name: str) -> Word | None:
 def _nearly(token: str) -> Word | None:
     """A known word of a name that has a few letters more, before or after it."""
     words = vocabulary()
-    cores = [token[start : len(token) - end] for start in range(FEW + 1) for end in range(FEW + 1) if not start * end]
+    # One letter more makes another word of many: trace.
+    cores = [core for more in (2, 3) for core in (token[more:], token[:-more])]
     known = [words[core] for core in cores if len(core) >= ENOUGH and core in words and words[core].sure]
     return max(known, key=lambda word: len(word.text), default=None)
 
