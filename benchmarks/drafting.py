@@ -73,7 +73,9 @@ def _pairs(
         for (name, shape), (*_, alone, rows) in zip(shapes, listed, strict=True)
     ]
     roles = table.roles
-    drafted = ["quasi" if name is None else one.role for name, one in zip(names, in_context(guesses, shapes), strict=True)]
+    drafted = [
+        "quasi" if name is None else one.role for name, one in zip(names, in_context(guesses, shapes), strict=True)
+    ]
     return Counter((roles[column], role) for (column, *_), role in zip(listed, drafted, strict=True))
 
 

@@ -142,7 +142,9 @@ def test_what_stands_between_measurements_is_one() -> None:
     assert drafted({"income": MANY, "sex": ["f", "m"], "zq": FLAG, **known, "salary": MANY})["zq"] == "quasi"
 
 
-@pytest.mark.parametrize("power", [lambda age: age**2, lambda age: round(math.log(age), 4)], ids=["square", "logarithm"])
+@pytest.mark.parametrize(
+    "power", [lambda age: age**2, lambda age: round(math.log(age), 4)], ids=["square", "logarithm"]
+)
 def test_what_is_computed_from_a_column_is_what_the_column_is(power: Callable[[int], float]) -> None:
     ages = range(18, 65)
     roles = drafted({"age": [str(age) for age in ages], "zq": [str(power(age)) for age in ages]})

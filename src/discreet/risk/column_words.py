@@ -132,7 +132,7 @@ MEASURED = """
     claims offence offense offences crime crimes arrest arrests arrested conviction convictions convicted prison prisoner
     jail sentence felony criminal vote votes voted voting turnout party partyid politics political ideology liberal
     conservative republican democrat opinion attitude attitudes trust happy happiness satisfaction satisfied rating
-    orientation sexual partners affair affairs infidelity union unionmember donation donate hours hrs overtime 
+    orientation sexual partners affair affairs infidelity union unionmember donation donate hours hrs overtime
     outcome survival survived relapse recurrence mortality victim violence purchase birthweight bwght lbw bweight apgar
     performance absence absences sleep exercise diet protein gene genotype mutation psa tumorstage nodes troponin pulse
     heartrate temperature urine platelets sodium potassium oxygen ability motivation intelligence kww afqt looks beauty
