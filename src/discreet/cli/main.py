@@ -211,6 +211,8 @@ def options_of(words: Sequence[str]) -> dict[str, str]:
         following = command.get_command(click.Context(command), remaining.pop(0)) if remaining else None
         if following is None and isinstance(command, Verbs) and command.default:
             following = command.get_command(click.Context(command), command.default)
+        if following is None and command.invoke_without_command:
+            break
         command = following
     options = [option for option in command.params if isinstance(option, click.Option)] if command else []
     spelled = {option.opts[0].lstrip("-").replace("-", "_"): option.opts[0] for option in options}

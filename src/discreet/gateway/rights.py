@@ -9,12 +9,16 @@ Rights are looked for on every role that a user is a member of, whether inherite
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from discreet.gateway import rights_catalog as catalog
-from discreet.sources.server import quote
+from discreet.gateway.introspection import find_governed, refuse_none
+from discreet.policy import Policy
+from discreet.policy.gateway_section import GatewayPolicy
+from discreet.sources.server import connected, driver, quote, unreachable
 
 PUBLIC = 0
 """What catalogs call the grantee PUBLIC."""
@@ -73,6 +77,20 @@ def holes(
     cursor.execute("SET LOCAL search_path = pg_catalog")
     audit = _Audit(cursor, [*tables], frozenset(exempt), frozenset(trusted))
     return tuple(dict.fromkeys(hole for check in audit.checks for hole in check()))
+
+
+def look(url: str, policy: Policy) -> tuple[tuple[str, ...], tuple[Hole, ...]]:
+    """Governed tables of a policy, and the ways past the gateway that its own login finds."""
+    section = policy.gateway or GatewayPolicy()
+    try:
+        with connected(url) as connection, connection.transaction(force_rollback=True), connection.cursor() as cursor:
+            with suppress(driver().errors.InsufficientPrivilege), connection.transaction():
+                connection.execute("SET LOCAL track_counts = off")  # as the gateway does where it may
+            tables = section.tables or find_governed(cursor, policy)
+            refuse_none(tables, policy)
+            return tuple(tables), holes(cursor, tables, exempt=section.exempt, trusted=section.functions)
+    except driver().OperationalError:
+        raise unreachable(url) from None
 
 
 def entitled(cursor: Any, user: str, tables: Mapping[str, int]) -> frozenset[str]:

@@ -19,11 +19,12 @@ import click
 from discreet import __version__
 from discreet.cli.options import option
 from discreet.cli.output import CommandResult, output, plain
-from discreet.errors import DiscreetError, MissingExtra
+from discreet.errors import DataError, DiscreetError, MissingExtra, UsageError
 
 State = Literal["ok", "missing", "broken"]
 """Missing parts are needed for some work only; broken ones stop all of it."""
 
+EXISTING = click.Path(path_type=Path, dir_okay=False, exists=True)
 PURPOSES = {
     "postgres": "tables and queries in PostgreSQL",
     "spark": "tables on a Spark cluster",
@@ -60,17 +61,32 @@ SIGNS = {"ok": ("ok", "green"), "missing": ("missing", "yellow"), "broken": ("BR
 
 @click.command(name="doctor", short_help="Check what is installed, what is missing, and how to get it.")
 @option("--store", metavar="ADDRESS", help="The store to check [$DISCREET_STORE].")
+@option("--gateway", "gateway", is_flag=True, help="Also check the rights in the database behind a gateway.")
+@option("--policy", "policy_file", type=EXISTING, metavar="FILE", help="For --gateway: its policy.")
+@option(
+    "--own",
+    metavar="URL",
+    help="For --gateway: its own login, postgresql://USER@HOST/DATABASE [$DISCREET_GATEWAY_OWN].",
+)
 @output("Print JSON.")
-def command(store: str | None) -> CommandResult:
+def command(store: str | None, gateway: bool, policy_file: Path | None, own: str | None) -> CommandResult:
     """Check the installation, its extras, external programs and the store. Nothing is changed.
+
+    With --gateway, also whether governed users can read governed tables past it; each way is named with the SQL that
+    closes it.
 
     Missing parts are needed for some work only. Ends with exit code 1 if something is broken.
 
     \b
-    Example:
+    Examples:
       discreet doctor
+      discreet doctor --gateway --policy clinic.toml --own postgresql://discreet@db.example/clinic
     """
+    if not gateway and (policy_file or own):
+        raise UsageError("--policy and --own are for the gateway.", remedy="Give --gateway as well.")
     checks = examine(store)
+    if gateway:
+        checks += examine_rights(policy_file, own or os.environ.get("DISCREET_GATEWAY_OWN"))
     broken = any(check.state == "broken" for check in checks)
     widest, words = max(len(check.about) for check in checks), []
     for check in checks:
@@ -130,6 +146,27 @@ def examine(store: str | None = None) -> list[DoctorCheck]:
         none = "none yet; the first command that needs one makes it"
         checks.append(DoctorCheck("store", "ok", f"{kind}, {none if version is None else f'format {version}'}"))
     return checks
+
+
+def examine_rights(policy_file: Path | None, own: str | None) -> list[DoctorCheck]:
+    """Whether users can read governed tables past the gateway."""
+    if policy_file is None or not own:
+        raise UsageError(
+            "To check the rights behind a gateway, its policy and its own login are needed.",
+            remedy="Give --policy FILE and --own postgresql://USER@HOST/DATABASE (or DISCREET_GATEWAY_OWN).",
+        )
+    from discreet.gateway.rights import look
+    from discreet.policy import Policy
+
+    about = "gateway rights"
+    policy = Policy.load(policy_file)
+    try:
+        tables, found = look(own, policy)
+    except (DataError, UsageError) as error:
+        return [DoctorCheck(about, "broken", error.problem, error.remedy)]
+    if not found:
+        return [DoctorCheck(about, "ok", f"no user can read {', '.join(tables)} past the gateway")]
+    return [DoctorCheck(about, "broken", hole.problem, hole.remedy) for hole in found]
 
 
 def requirements(lines: list[str]) -> dict[str, list[tuple[str, str]]]:

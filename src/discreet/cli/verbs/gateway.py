@@ -12,7 +12,7 @@ import click
 
 from discreet.cli.options import option
 from discreet.cli.output import say
-from discreet.errors import UsageError
+from discreet.errors import PolicyError, UsageError
 
 if TYPE_CHECKING:
     from discreet.gateway import Settings
@@ -22,8 +22,14 @@ MEBIBYTE = 1 << 20
 EXISTING = click.Path(path_type=Path, dir_okay=False, exists=True)
 
 
-@click.command(name="gateway", short_help="Govern queries between PostgreSQL clients and their server.")
-@option("--upstream", required=True, metavar="URL", help="The server: postgresql://HOST:PORT, or ?host=/FOLDER.")
+@click.group(
+    name="gateway",
+    short_help="Govern queries between PostgreSQL clients and their server.",
+    invoke_without_command=True,
+    subcommand_metavar="[COMMAND [ARGS]...]",
+)
+@click.pass_context
+@option("--upstream", metavar="URL", help="The server: postgresql://HOST:PORT, or ?host=/FOLDER.")
 @option("--listen", default="127.0.0.1:6432", metavar="HOST:PORT", help="Where clients connect.")
 @option(
     "--policy",
@@ -69,7 +75,8 @@ EXISTING = click.Path(path_type=Path, dir_okay=False, exists=True)
 @option("--held-in-all", type=click.IntRange(1), default=512, metavar="MIB", help="Largest size of all held results.")
 @option("--grace", type=click.FloatRange(0), default=10.0, metavar="SECONDS", help="Time to finish at shutdown.")
 def command(
-    upstream: str,
+    ctx: click.Context,
+    upstream: str | None,
     listen: str,
     policy: Path | None,
     mode: str | None,
@@ -87,9 +94,6 @@ def command(
 ) -> None:
     """Govern queries between PostgreSQL clients and their server. Clients connect as usual, to another port.
 
-    The gateway stops and records excessive queries by honest users. It is not a barrier against an attacker: a user who
-    sets out to circumvent it can read what the limit forbids (docs/explain/limitations.md).
-
     \b
     Examples:
       discreet gateway --upstream postgresql://db.example:5432
@@ -97,7 +101,15 @@ def command(
       discreet gateway --upstream postgresql://db.example --policy clinic.toml --own postgresql://discreet@db.example/clinic
       discreet gateway --upstream 'postgresql:///?host=/run/postgresql' --listen 0.0.0.0:6432 --tls-cert cert.pem --tls-key key.pem
       discreet gateway --upstream postgresql://db.example --upstream-tls verify-full
+      discreet gateway grants --policy clinic.toml --users analysts --own-role discreet > grants.sql
+
+    What governed users may not read by themselves, the gateway asks for with its own role: `grants` prints the statements
+    that make it so, and `discreet doctor --gateway` looks whether it is so.
     """
+    if ctx.invoked_subcommand is not None:
+        return
+    if upstream is None:
+        raise click.UsageError("Missing option '--upstream'.")
     from discreet.gateway import Limits, Settings, parse_upstream
     from discreet.gateway.net.server import run
     from discreet.gateway.protocol.login import read_secrets
@@ -142,6 +154,33 @@ def command(
                 "The gateway does not enforce a policy before they are confirmed: discreet policy confirm POLICY --all"
             )
         run(_serve(replace(settings, judge=governor), governor.mode, governor))
+
+
+@command.command(name="grants")
+@option("--policy", "policy_file", type=EXISTING, required=True, metavar="FILE", help="Policy with [gateway.tables].")
+@option("--users", multiple=True, required=True, metavar="ROLE", help="A user or group that is governed; repeatable.")
+@option("--own-role", required=True, metavar="ROLE", help="The role that the gateway itself logs in as.")
+def grants(policy_file: Path, users: tuple[str, ...], own_role: str) -> None:
+    """Print the SQL that takes governed tables from users and gives them to the gateway's own role.
+
+    An administrator runs it in the governed database. The roles must be there; no connection is made.
+
+    \b
+    Example:
+      discreet gateway grants --policy clinic.toml --users analysts --own-role discreet > grants.sql
+      psql --single-transaction --set ON_ERROR_STOP=1 --file grants.sql clinic
+    """
+    from discreet.gateway.grants import grants
+    from discreet.policy import Policy
+
+    policy = Policy.load(policy_file)
+    if policy.gateway is None or not policy.gateway.tables:
+        raise PolicyError(
+            "It does not name the tables that are governed.",
+            remedy='Add a section [gateway.tables."SCHEMA.TABLE"] for each of them.',
+            file=policy.file,
+        )
+    click.echo(grants(policy.gateway.tables, users, own_role, trusted=policy.gateway.functions))
 
 
 async def _serve(settings: Settings, mode: str, governor: Governor | None = None) -> None:
