@@ -27,6 +27,19 @@ def test_a_key_needs_a_certificate(tmp_path: Path) -> None:
     assert isinstance(result.exception, UsageError)
 
 
+def test_tls_for_clients_needs_a_certificate(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").touch()
+    for words, said in [
+        (["--tls-only"], "without a certificate"),
+        (["--client-ca", str(tmp_path / "ca.pem")], "without a certificate"),
+        (["--client-name"], "no certificates"),
+        (["--proxy-from", "10.0.0"], "--proxy-from"),
+    ]:
+        result = CliRunner().invoke(command, [*UPSTREAM, *words])
+        assert isinstance(result.exception, UsageError)
+        assert said in str(result.exception)
+
+
 def test_a_port_that_is_taken_is_said() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -11,8 +11,8 @@ from discreet.gateway.enforcement.verdicts import HoldRows as Hold
 from discreet.gateway.enforcement.verdicts import MaskCells as Mask
 from discreet.gateway.enforcement.verdicts import QueryText as Query
 from discreet.gateway.enforcement.verdicts import ReleaseRows as Release
-from discreet.gateway.net.client_connection import GatewaySettings as Settings
 from discreet.gateway.net.server import Gateway
+from discreet.gateway.net.settings import GatewaySettings as Settings
 from discreet.gateway.net.transport import Upstream, parse_upstream
 from discreet.gateway.protocol.messages import ResultColumn as Column
 from discreet.gateway.session.held_rows import Cells

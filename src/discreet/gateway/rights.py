@@ -39,37 +39,6 @@ class Hole:
     kind: str = "rights"
 
 
-@dataclass(frozen=True)
-class _Role:
-    oid: int
-    name: str
-    attributes: tuple[bool, ...]
-    login: bool
-
-
-@dataclass(frozen=True)
-class _Relation:
-    oid: int
-    name: str
-    kind: str
-    owner: int
-    row_security: bool
-    populated: bool
-    invoker: bool
-    schema_owner: int
-    schema: str
-    toast: int
-
-
-@dataclass(frozen=True)
-class _Grant:
-    relation: int
-    column: str | None
-    grantee: int
-    privilege: str
-    grantor: int
-
-
 def holes(
     cursor: Any, tables: Iterable[str], *, exempt: Collection[str] = (), trusted: Collection[str] = ()
 ) -> tuple[Hole, ...]:
@@ -121,7 +90,9 @@ class _Audit:
     def __init__(self, cursor: Any, tables: list[str], exempt: frozenset[str], trusted: frozenset[str]) -> None:
         self._cursor, self._trusted = cursor, trusted
         ((self._counts, self._statements, self._own),) = self._rows(catalog.SETTINGS)
-        self._roles = {row[0]: _Role(row[0], row[1], tuple(row[2:7]), row[7]) for row in self._rows(catalog.ROLES)}
+        self._roles = {
+            row[0]: catalog.CatalogRole(row[0], row[1], tuple(row[2:7]), row[7]) for row in self._rows(catalog.ROLES)
+        }
         self._joined = _onward(self._rows(catalog.MEMBERS))
         self._users = [
             role
@@ -139,12 +110,12 @@ class _Audit:
         self._calling = {oid for (oid,) in self._rows(catalog.CALLS)}
         self._triggers = self._rows(catalog.TRIGGERS)
         every = [*(readers | foreign | self._calling | {trigger[0] for trigger in self._triggers})]
-        self._relations = {row[0]: _Relation(*row) for row in self._rows(catalog.RELATIONS, [every])}
+        self._relations = {row[0]: catalog.CatalogRelation(*row) for row in self._rows(catalog.RELATIONS, [every])}
         self._family |= {self._relations[oid].toast for oid in self._family if oid in self._relations} - {0}
-        self._grants: dict[int, list[_Grant]] = {}
+        self._grants: dict[int, list[catalog.CatalogGrant]] = {}
         every += [oid for oid in self._family if oid not in self._relations]
         for row in self._rows(catalog.GRANTS, [every, every]):
-            self._grants.setdefault(row[0], []).append(_Grant(*row))
+            self._grants.setdefault(row[0], []).append(catalog.CatalogGrant(*row))
         self._foreign = foreign - self._family
         self._edges = _onward(edge for edge in reads if readers.issuperset(edge))
         self._routines_found = self._rows(catalog.ROUTINES)
@@ -182,7 +153,7 @@ class _Audit:
     def _named(self, grantee: int) -> str:
         return "PUBLIC" if grantee == PUBLIC else quote(self._roles[grantee].name)
 
-    def _holders(self, grantee: int) -> list[_Role]:
+    def _holders(self, grantee: int) -> list[catalog.CatalogRole]:
         """The users to whom a right of a grantee comes."""
         if grantee == PUBLIC:
             return self._users

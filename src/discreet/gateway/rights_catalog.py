@@ -5,6 +5,8 @@ All names in them mean those of pg_catalog: the audit sets the search path.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 ROLES = """
 SELECT oid::int8, rolname::text, rolsuper, rolbypassrls, rolreplication, rolcreaterole,
        rolcreatedb AND (SELECT datistemplate FROM pg_database WHERE datname = current_database()),
@@ -104,3 +106,40 @@ ATTRIBUTES = (
     ("CREATEROLE", "makes roles, and can grant itself others"),
     ("CREATEDB", "can copy this database, which is a template"),
 )
+
+
+@dataclass(frozen=True)
+class CatalogRole:
+    """A role, as the catalog has it."""
+
+    oid: int
+    name: str
+    attributes: tuple[bool, ...]
+    login: bool
+
+
+@dataclass(frozen=True)
+class CatalogRelation:
+    """A table, view or part of one."""
+
+    oid: int
+    name: str
+    kind: str
+    owner: int
+    row_security: bool
+    populated: bool
+    invoker: bool
+    schema_owner: int
+    schema: str
+    toast: int
+
+
+@dataclass(frozen=True)
+class CatalogGrant:
+    """A right on a relation, or on one of its columns."""
+
+    relation: int
+    column: str | None
+    grantee: int
+    privilege: str
+    grantor: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from dataclasses import replace
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,6 +52,11 @@ EXISTING = click.Path(path_type=Path, dir_okay=False, exists=True)
 @option("--store", metavar="ADDRESS", help="The store with exposures and the ledger [$DISCREET_STORE].")
 @option("--tls-cert", "certificate", type=EXISTING, metavar="FILE", help="Certificate for TLS to clients (PEM).")
 @option("--tls-key", "key", type=EXISTING, metavar="FILE", help="Its key, if not in the same file.")
+@option("--tls-only", is_flag=True, help="Turn away clients that do not speak TLS.")
+@option(
+    "--client-ca", type=EXISTING, metavar="FILE", help="Clients must show a certificate of these authorities (PEM)."
+)
+@option("--client-name", is_flag=True, help="The name in that certificate must be the user.")
 @option(
     "--upstream-tls",
     type=click.Choice(["disable", "require", "verify-full"]),
@@ -63,6 +69,16 @@ EXISTING = click.Path(path_type=Path, dir_okay=False, exists=True)
     type=EXISTING,
     metavar="FILE",
     help="Users and their SCRAM secrets, in the format of connection poolers.",
+)
+@option(
+    "--proxy-from",
+    multiple=True,
+    metavar="NETWORK",
+    help="Proxies that speak the PROXY protocol, as 10.0.0.0/8; repeatable.",
+)
+@option("--share-port", is_flag=True, help="Let other gateways on this machine listen on the same port.")
+@option(
+    "--logins-per-minute", type=click.IntRange(0), default=0, help="Most logins from one address; 0 for any number."
 )
 @option("--sessions", type=click.IntRange(1), default=500, help="Most connections at a time.")
 @option(
@@ -84,9 +100,15 @@ def command(
     store: str | None,
     certificate: Path | None,
     key: Path | None,
+    tls_only: bool,
+    client_ca: Path | None,
+    client_name: bool,
     upstream_tls: str,
     upstream_ca: Path | None,
     scram_secrets: Path | None,
+    proxy_from: tuple[str, ...],
+    share_port: bool,
+    logins_per_minute: int,
     sessions: int,
     held: int,
     held_in_all: int,
@@ -116,6 +138,10 @@ def command(
 
     if key is not None and certificate is None:
         raise UsageError("There is a key but no certificate.", remedy="Give --tls-cert as well.")
+    if (tls_only or client_ca is not None) and certificate is None:
+        raise UsageError("Clients cannot speak TLS without a certificate here.", remedy="Give --tls-cert as well.")
+    if client_name and client_ca is None:
+        raise UsageError("Clients show no certificates.", remedy="Give --client-ca as well.")
     host, _, port = listen.rpartition(":")
     if not host or not port.isdigit() or int(port) > 65_535:
         raise UsageError("--listen is not understood.", remedy="Write it as HOST:PORT, such as 127.0.0.1:6432.")
@@ -130,6 +156,12 @@ def command(
         held=held_in_all * MEBIBYTE,
         sessions=sessions,
         grace=grace,
+        encrypted_only=tls_only or client_ca is not None,
+        authorities=client_ca,
+        named=client_name,
+        proxies=tuple(map(_network, proxy_from)),
+        shared=share_port,
+        logins=logins_per_minute,
     )
     if policy is None:
         if mode in ("shadow", "enforce") or own is not None:
@@ -154,6 +186,15 @@ def command(
                 "The gateway does not enforce a policy before they are confirmed: discreet policy confirm POLICY --all"
             )
         run(_serve(replace(settings, judge=governor), governor.mode, governor))
+
+
+def _network(text: str) -> IPv4Network | IPv6Network:
+    try:
+        return ip_network(text, strict=False)
+    except ValueError:
+        raise UsageError(
+            "--proxy-from is not understood.", remedy="Write an address or a network: 10.0.0.0/8."
+        ) from None
 
 
 @command.command(name="grants")

@@ -7,11 +7,8 @@ while it thinks about a statement, no more than a little of the client is.
 from __future__ import annotations
 
 import asyncio
-import ssl
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any, Protocol
 
 from discreet.gateway.enforcement.verdicts import (
@@ -19,25 +16,23 @@ from discreet.gateway.enforcement.verdicts import (
     Allow,
     Closed,
     HoldRows,
-    Judge,
     Keep,
     MaskCells,
-    Open,
     ReleaseRows,
     Watch,
     Who,
 )
-from discreet.gateway.net.transport import ConnectionSide, Relay, Spoken, Unreachable, Upstream
+from discreet.gateway.net.arrival import NO_SENSE, Arrival, ArrivalHost
+from discreet.gateway.net.transport import ConnectionSide, Relay, Spoken, Unreachable
 from discreet.gateway.protocol import login
 from discreet.gateway.protocol.framing import Malformed
-from discreet.gateway.protocol.login import Channels, Entrance, FirstPacket, PasswordSecret
+from discreet.gateway.protocol.login import Channels, Entrance, PasswordSecret
 from discreet.gateway.protocol.messages import error
 from discreet.gateway.session.held_rows import HeldBytes
 from discreet.gateway.session.session import GatewaySession
-from discreet.gateway.session.state import MEBIBYTE, Later, MemoryLimits, Question
+from discreet.gateway.session.state import Later, Question
 from discreet.sql.statement_kinds import Refuse
 
-NO_SENSE = error(severity="FATAL", sqlstate="08P01", message="The gateway cannot make sense of what it received.")
 UNREACHABLE = error(severity="FATAL", sqlstate="08001", message="The gateway cannot reach the database server.")
 NO_REPLICATION = error(severity="FATAL", sqlstate="42501", message="Replication does not pass through the gateway.")
 LOST = error(severity="FATAL", sqlstate="08006", message="The database server closed the connection.")
@@ -47,38 +42,15 @@ _AT_ONCE = frozenset((Allow, HoldRows, Refuse, ReleaseRows, Keep, MaskCells, typ
 _READY_IDLE = b"Z\x00\x00\x00\x05I"
 
 
-@dataclass(frozen=True)
-class GatewaySettings:
-    """Everything a gateway is given when it starts."""
-
-    upstream: Upstream
-    host: str = "127.0.0.1"
-    port: int = 0
-    judge: Judge = field(default_factory=Open)
-    certificate: Path | None = None
-    key: Path | None = None
-    secrets: Mapping[str, PasswordSecret] = field(default_factory=dict, repr=False)
-    limits: MemoryLimits = field(default_factory=MemoryLimits)
-    held: int = 512 * MEBIBYTE
-    """Bytes that all sessions together may hold back."""
-    sessions: int = 500
-    """Connections at the same time."""
-    patience: float = 60.0
-    """Seconds that a judge may take for an answer; then it is a refusal."""
-    login_seconds: float = 60.0
-    """Seconds from the first byte until the server has let the user in."""
-    grace: float = 10.0
-    """Seconds that sessions get to finish when the gateway ends."""
-
-
-class ConnectionHost(Protocol):
+class ConnectionHost(ArrivalHost, Protocol):
     """What a connection needs of the gateway that accepted it."""
 
-    settings: GatewaySettings
     room: HeldBytes
-    context: ssl.SSLContext | None
-    """Present if clients may speak TLS."""
     certificate: bytes | None
+    secrets: Mapping[str, PasswordSecret]
+
+    def begun(self, connection: Connection) -> None:
+        """A session has a key by which it is cancelled."""
 
     def forget(self, connection: Connection) -> None:
         """A connection ends: it does not count any more."""
@@ -98,11 +70,13 @@ class Connection:
 
     def __init__(self, gateway: ConnectionHost) -> None:
         self._gateway = gateway
-        self.client = ConnectionSide(self.client_startup, self.client_lost, self._client_paused)
+        self._arrival = Arrival(gateway, self._start, self._open, self.close)
+        self.client = self._arrival.client = ConnectionSide(self._arrival.data, self.client_lost, self._client_paused)
         self.upstream = ConnectionSide(self.upstream_entrance, self.upstream_lost, self._upstream_paused)
         self._early = b""
-        self._packet = b""
         self._startup: dict[str, str] = {}
+        self.cancel_key = b""
+        """Process and key by which the server knows the session."""
         self._entrance: Entrance | None = None
         self._session: GatewaySession | None = None
         self._relays: tuple[Relay, Relay] | None = None
@@ -121,56 +95,8 @@ class Connection:
 
     # Startup ----------------------------------------------------------------------------------------------------------
 
-    def client_startup(self, data: bytes) -> None:
-        """Bytes before the startup packet is whole."""
-        self._early += data
-        try:
-            first = login.read(self._early)
-            if first is None:
-                return
-            kind, length = first
-            self._packet, self._early = self._early[:length], self._early[length:]
-            if kind is FirstPacket.GSSAPI or (kind is FirstPacket.TLS and self._gateway.context is None):
-                self.client.write(b"N")
-                self._packet = b""
-                if self._early:
-                    self.client_startup(b"")
-            elif kind is FirstPacket.TLS:
-                if self._early or self.client.encrypted:  # said in the clear behind the request, or TLS in TLS
-                    raise Malformed
-                self.client.pause()
-                self.client.write(b"S")
-                self._start(self._upgrade())
-            elif kind is FirstPacket.CANCEL:
-                self._start(self._cancel())
-            else:
-                self._start(self._open(login.parameters(self._packet)))
-        except Malformed:
-            self.close(NO_SENSE)
-
-    async def _upgrade(self) -> None:
-        try:
-            await self.client.upgrade(self._gateway.context)
-        except (OSError, ssl.SSLError):
-            self.close()
-
-    async def _cancel(self) -> None:
-        """Hand the key to the server, as a client would; nothing is answered."""
-        end = asyncio.Event()
-        side = ConnectionSide(lambda data: None, end.set, lambda paused: None)
-        try:
-            transport = await self._gateway.settings.upstream.connect(side)
-            transport.write(self._packet)
-            async with asyncio.timeout(self._gateway.settings.upstream.timeout):
-                await end.wait()
-        except (Unreachable, TimeoutError):
-            pass
-        finally:
-            side.close()
-            self.close()
-
-    async def _open(self, startup: dict[str, str]) -> None:
-        settings = self._gateway.settings
+    async def _open(self, startup: dict[str, str], packet: bytes, early: bytes) -> None:
+        settings, self._early = self._gateway.settings, early
         self.client.receive = self._client_too_early
         try:
             await settings.upstream.connect(self.upstream)
@@ -182,10 +108,10 @@ class Connection:
             return
         certificate = self.upstream.peer_certificate()
         same = certificate is not None and certificate == self._gateway.certificate
-        self._entrance = Entrance(startup["user"], Channels(self.client.encrypted, same), settings.secrets)
+        self._entrance = Entrance(startup["user"], Channels(self.client.encrypted, same), self._gateway.secrets)
         self._startup = startup
         self.client.receive = self._client_entrance
-        self.upstream.write(self._packet)
+        self.upstream.write(packet)
         early, self._early = self._early, b""
         self._client_entrance(early)
 
@@ -226,7 +152,9 @@ class Connection:
         startup, client = self._startup, self.client
         user = entrance.parameters.get("session_authorization", startup["user"])
         database, application = startup.get("database", user), startup.get("application_name", "")
-        who = Who(user, database, application, client.address, client.encrypted, dict(entrance.parameters))
+        self.cancel_key = entrance.key
+        self._gateway.begun(self)
+        who = Who(user, database, application, self._arrival.address, client.encrypted, dict(entrance.parameters))
         try:
             answer = self._gateway.settings.judge.admit(who)
             watch = await self._patiently(answer) if isinstance(answer, Awaitable) else answer
@@ -365,6 +293,12 @@ class Connection:
             await writing
         except Exception:
             self._gateway.stumbled("delivered")
+
+    def cancel(self) -> None:
+        """The client cancels: what runs on connections of the watch's own ends as well."""
+        stop = getattr(self._watch, "cancel", None)
+        if stop is not None:
+            stop()
 
     # Pausing and ending -----------------------------------------------------------------------------------------------
 

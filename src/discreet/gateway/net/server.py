@@ -7,13 +7,16 @@ import importlib
 import importlib.util
 import logging
 import ssl
-from collections.abc import Callable, Coroutine
+import time
+from collections.abc import Callable, Coroutine, Mapping
 from types import TracebackType
 from typing import Any
 
 from discreet.errors import UsageError
-from discreet.gateway.net.client_connection import Connection, GatewaySettings
+from discreet.gateway.net.client_connection import Connection
+from discreet.gateway.net.settings import GatewaySettings
 from discreet.gateway.net.transport import ConnectionSide, fingerprint, server_context
+from discreet.gateway.protocol.login import PasswordSecret
 from discreet.gateway.protocol.messages import error
 from discreet.gateway.session.held_rows import HeldBytes
 
@@ -22,6 +25,9 @@ TOO_MANY = error(
     severity="FATAL", sqlstate="53300", message="The gateway has as many sessions as it takes.", hint="Try again later."
 )
 STOPPING = error(severity="FATAL", sqlstate="57P01", message="The gateway is shutting down.")
+
+
+_ADDRESSES = 10_000
 
 
 class _FullHouse(ConnectionSide):
@@ -41,10 +47,11 @@ class Gateway:
         self.room = HeldBytes(settings.held)
         self.context: ssl.SSLContext | None = None
         self.certificate: bytes | None = None
-        if settings.certificate is not None:
-            self.context = server_context(settings.certificate, settings.key or settings.certificate)
-            self.certificate = fingerprint(settings.certificate)
+        self.secrets = settings.secrets
+        self.reload()
         self._connections: set[Connection] = set()
+        self._by_key: dict[bytes, Connection] = {}
+        self._logins: dict[str, tuple[int, int]] = {}
         self._leaving: set[Connection] = set()
         self._kept: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
@@ -72,12 +79,50 @@ class Gateway:
         """Listen."""
         loop = asyncio.get_running_loop()
         try:
-            self._server = await loop.create_server(self._accept, self.settings.host, self.settings.port, backlog=512)
+            self._server = await loop.create_server(
+                self._accept,
+                self.settings.host,
+                self.settings.port,
+                backlog=512,
+                reuse_port=self.settings.shared or None,
+            )
         except OSError as problem:
             raise UsageError(
                 f"Nothing can listen on {self.settings.host}:{self.settings.port} ({problem.strerror}).",
                 remedy="Choose another address with --listen.",
             ) from None
+
+    def reload(self, secrets: Mapping[str, PasswordSecret] | None = None) -> None:
+        """Read certificates again; they hold, like the secrets, for those who come from now on."""
+        settings = self.settings
+        if settings.certificate is not None:
+            key = settings.key or settings.certificate
+            self.context = server_context(settings.certificate, key, settings.authorities)
+            self.certificate = fingerprint(settings.certificate)
+        if secrets is not None:
+            self.secrets = secrets
+
+    def welcome(self, address: str) -> bool:
+        """Whether this address may log in once more: so many times in each minute."""
+        if not self.settings.logins or not address:
+            return True
+        minute = int(time.monotonic() // 60)
+        if len(self._logins) > _ADDRESSES:  # an attacker with many addresses must not fill the memory
+            self._logins = {place: seen for place, seen in self._logins.items() if seen[0] == minute}
+        begun, times = self._logins.get(address, (minute, 0))
+        self._logins[address] = (minute, times + 1 if begun == minute else 1)
+        return begun != minute or times < self.settings.logins
+
+    def begun(self, connection: Connection) -> None:
+        """A session has a key by which it is cancelled."""
+        if connection.cancel_key:
+            self._by_key[connection.cancel_key] = connection
+
+    def cancelled(self, key: bytes) -> None:
+        """A client cancels what runs in the session with this key."""
+        connection = self._by_key.get(key)
+        if connection is not None:
+            connection.cancel()
 
     async def close(self) -> None:
         """Take no more clients, end idle sessions at once and others after the grace."""
@@ -106,6 +151,7 @@ class Gateway:
     def forget(self, connection: Connection) -> None:
         """A connection ends: it does not count any more."""
         self._connections.discard(connection)
+        self._by_key.pop(connection.cancel_key, None)
         self._leaving.add(connection)
 
     def gone(self, connection: Connection) -> None:

@@ -8,7 +8,7 @@ import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from discreet.errors import UsageError
@@ -68,17 +68,33 @@ class ConnectionSide(asyncio.Protocol):
         self.paused = False
         self._tell_paused(False)
 
-    async def upgrade(self, context: ssl.SSLContext | None) -> None:
-        """Speak TLS from here on."""
+    async def upgrade(self, context: ssl.SSLContext | None, hello: bytes = b"", protocol: str = "") -> None:
+        """Speak TLS from here on; with the `hello` of a client that has begun, which must name the protocol."""
         assert self._transport is not None  # noqa: S101
         assert context is not None  # noqa: S101
-        loop = asyncio.get_running_loop()
+        loop, transport = asyncio.get_running_loop(), self._transport
         self._before = []  # what comes before we know that the handshake is over
-        encrypted = await loop.start_tls(self._transport, self, context, server_side=True, ssl_handshake_timeout=30)
+        handshake = loop.create_task(
+            loop.start_tls(transport, self, context, server_side=True, ssl_handshake_timeout=30)
+        )
+        begun = bool(hello)
+        if begun:  # was read already: handed on as soon as the loop has made the two know each other
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            spoken: Any = transport.get_protocol()  # uvloop has a class of its own
+            while hello:
+                room = spoken.get_buffer(len(hello))
+                size = min(len(room), len(hello))
+                room[:size] = hello[:size]
+                spoken.buffer_updated(size)
+                hello = hello[size:]
+        encrypted = await handshake
         self.reading = True
         if encrypted is None:
             raise ConnectionResetError
         self.connection_made(encrypted)
+        if begun and encrypted.get_extra_info("ssl_object").selected_alpn_protocol() != protocol:
+            raise ConnectionResetError  # as PostgreSQL does: something else may speak TLS to this port
         early, self._before = b"".join(self._before), None
         if early:
             self.receive(early)
@@ -93,6 +109,12 @@ class ConnectionSide(asyncio.Protocol):
         """The certificate that it showed; None if the connection is not encrypted."""
         spoken = self._transport.get_extra_info("ssl_object") if self._transport else None
         return None if spoken is None else spoken.getpeercert(binary_form=True) or b""
+
+    def common_name(self) -> str:
+        """The name in the certificate that it showed; empty without one."""
+        spoken = self._transport.get_extra_info("ssl_object") if self._transport else None
+        subject = (spoken.getpeercert() or {}).get("subject", ()) if spoken is not None else ()
+        return next((str(value) for part in subject for name, value in part if name == "commonName"), "")
 
     def write(self, data: bytes) -> None:
         """Send, unless it is gone."""
@@ -295,14 +317,21 @@ def upstream_context(mode: str, ca: Path | None) -> ssl.SSLContext | None:
     return context
 
 
-def server_context(certificate: Path, key: Path) -> ssl.SSLContext:
-    """What is shown to clients that want TLS."""
+def server_context(certificate: Path, key: Path, authorities: Path | None = None) -> ssl.SSLContext:
+    """What is shown to clients that want TLS; with authorities, clients must show a certificate as well."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["postgresql"])
     try:
         context.load_cert_chain(certificate, key)
     except (OSError, ssl.SSLError):
         raise UsageError("Certificate and key cannot be used.", remedy="Check --tls-cert and --tls-key.") from None
+    if authorities is not None:
+        context.verify_mode = ssl.CERT_REQUIRED
+        try:
+            context.load_verify_locations(authorities)
+        except (OSError, ssl.SSLError):
+            raise UsageError("The authorities of clients cannot be read.", remedy="Check --client-ca.") from None
     return context
 
 

@@ -242,6 +242,8 @@ class Entrance:
         self.parameters: dict[str, str] = {}
         self.ready: bytes | None = None
         """The server's first ReadyForQuery, once it has come."""
+        self.key = b""
+        """Process and key of the session, by which it is cancelled."""
         self.over = False
         self._client = Framer(largest=_LONGEST)
         self._server = Framer()
@@ -270,7 +272,9 @@ class Entrance:
                 return
             raw, body = frame.raw, frame.body
             kind = int.from_bytes(body[:4], "big") if frame.kind == ord("R") else None
-            if frame.kind == ord("S"):
+            if frame.kind == ord("K"):
+                self.key = body
+            elif frame.kind == ord("S"):
                 name, value = parameter_status(body)
                 self.parameters[name] = value
             elif kind == _SASL:
