@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
-from dataclasses import replace
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from discreet.cli.options import option
 from discreet.cli.output import say
-from discreet.errors import PolicyError, UsageError
+from discreet.errors import DiscreetError, PolicyError, UsageError
 
 if TYPE_CHECKING:
     from discreet.gateway import Settings
-    from discreet.gateway.enforcement.governor import Governor
+    from discreet.gateway.enforcement.databases import GovernedDatabase, GovernedDatabases
+    from discreet.gateway.net.monitoring import GatewayEvents
 
 MEBIBYTE = 1 << 20
 EXISTING = click.Path(path_type=Path, dir_okay=False, exists=True)
@@ -34,10 +39,11 @@ EXISTING = click.Path(path_type=Path, dir_okay=False, exists=True)
 @option("--listen", default="127.0.0.1:6432", metavar="HOST:PORT", help="Where clients connect.")
 @option(
     "--policy",
-    "policy",
+    "policies",
+    multiple=True,
     type=EXISTING,
     metavar="FILE",
-    help="Policy with a section [gateway]; without it, nobody is governed.",
+    help="Policy with a section [gateway], one per governed database; without it, nobody is governed.",
 )
 @option(
     "--mode",
@@ -46,9 +52,13 @@ EXISTING = click.Path(path_type=Path, dir_okay=False, exists=True)
 )
 @option(
     "--own",
+    "owns",
+    multiple=True,
     metavar="URL",
-    help="The gateway's own login, for definitions and counts: postgresql://USER@HOST/DATABASE [--upstream].",
+    help="The gateway's own login, one per policy: postgresql://USER@HOST/DATABASE [$DISCREET_GATEWAY_OWN or --upstream].",
 )
+@option("--own-file", type=EXISTING, metavar="FILE", help="A file with these logins instead, one per line.")
+@option("--own-command", metavar="COMMAND", help="A command that prints them instead, such as one that asks a vault.")
 @option("--store", metavar="ADDRESS", help="The store with exposures and the ledger [$DISCREET_STORE].")
 @option("--tls-cert", "certificate", type=EXISTING, metavar="FILE", help="Certificate for TLS to clients (PEM).")
 @option("--tls-key", "key", type=EXISTING, metavar="FILE", help="Its key, if not in the same file.")
@@ -89,14 +99,21 @@ EXISTING = click.Path(path_type=Path, dir_okay=False, exists=True)
     help="Largest result held for a decision; larger ones are refused.",
 )
 @option("--held-in-all", type=click.IntRange(1), default=512, metavar="MIB", help="Largest size of all held results.")
+@option("--monitoring", metavar="HOST:PORT", help="Where /metrics, /healthz and /readyz are answered.")
+@option("--log", metavar="FILE", help="Write connections and decisions as lines of JSON; - for stderr.")
+@option(
+    "--console", multiple=True, metavar="ROLE", help="A user who may use the console (database discreet); repeatable."
+)
 @option("--grace", type=click.FloatRange(0), default=10.0, metavar="SECONDS", help="Time to finish at shutdown.")
 def command(
     ctx: click.Context,
     upstream: str | None,
     listen: str,
-    policy: Path | None,
+    policies: tuple[Path, ...],
     mode: str | None,
-    own: str | None,
+    owns: tuple[str, ...],
+    own_file: Path | None,
+    own_command: str | None,
     store: str | None,
     certificate: Path | None,
     key: Path | None,
@@ -112,6 +129,9 @@ def command(
     sessions: int,
     held: int,
     held_in_all: int,
+    monitoring: str | None,
+    log: str | None,
+    console: tuple[str, ...],
     grace: float,
 ) -> None:
     """Govern queries between PostgreSQL clients and their server. Clients connect as usual, to another port.
@@ -133,6 +153,7 @@ def command(
     if upstream is None:
         raise click.UsageError("Missing option '--upstream'.")
     from discreet.gateway import Limits, Settings, parse_upstream
+    from discreet.gateway.net.monitoring import GatewayEvents
     from discreet.gateway.net.server import run
     from discreet.gateway.protocol.login import read_secrets
 
@@ -142,13 +163,19 @@ def command(
         raise UsageError("Clients cannot speak TLS without a certificate here.", remedy="Give --tls-cert as well.")
     if client_name and client_ca is None:
         raise UsageError("Clients show no certificates.", remedy="Give --client-ca as well.")
-    host, _, port = listen.rpartition(":")
-    if not host or not port.isdigit() or int(port) > 65_535:
-        raise UsageError("--listen is not understood.", remedy="Write it as HOST:PORT, such as 127.0.0.1:6432.")
+    logins = OwnLogins(owns, own_file, own_command, upstream)
+    if not policies and (mode in ("shadow", "enforce") or logins.given):
+        raise UsageError(
+            "There is no policy that says what is governed.", remedy="Give --policy; see docs/reference/policy-file.md."
+        )
+    if policies and mode == "open":
+        raise UsageError("There is a policy, but the mode is open.", remedy="Leave out --policy, or --mode.")
+    host, port = _address(listen, "--listen")
+    events = GatewayEvents(sys.stderr if log == "-" else Path(log) if log else None)
     settings = Settings(
         parse_upstream(upstream, tls=upstream_tls, ca=upstream_ca),
-        host=host.strip("[]"),
-        port=int(port),
+        host=host,
+        port=port,
         certificate=certificate,
         key=key,
         secrets=read_secrets(scram_secrets) if scram_secrets else {},
@@ -162,30 +189,85 @@ def command(
         proxies=tuple(map(_network, proxy_from)),
         shared=share_port,
         logins=logins_per_minute,
+        console=frozenset(console),
+        observe=events.observe,
     )
-    if policy is None:
-        if mode in ("shadow", "enforce") or own is not None:
-            raise UsageError(
-                "There is no policy that says what is governed.",
-                remedy="Give --policy; see docs/reference/policy-file.md.",
-            )
-        run(_serve(settings, "open"))
+    place = _address(monitoring, "--monitoring") if monitoring else None
+    if not policies:
+        run(serve(Service(settings, "open", events, place, scram_secrets)))
         return
-    if mode == "open":
-        raise UsageError("There is a policy, but the mode is open.", remedy="Leave out --policy, or --mode.")
-    from discreet.gateway.enforcement.governor import Governor
+    from discreet.gateway.enforcement.databases import GovernedDatabases
     from discreet.ledger import Ledger
-    from discreet.policy import Policy
 
-    governed = Policy.load(policy)
+    chosen = _chosen(policies, logins)
     with Ledger.open(store) as ledger:
-        governor = Governor(governed, own=own or upstream, ledger=ledger, mode=mode)
-        if governed.unconfirmed:
+        databases = GovernedDatabases(chosen, ledger=ledger, mode=mode, observe=events.observe)
+        for policy in (one.policy for one in chosen if one.policy.unconfirmed):
             say(
-                f"Note: roles that are not confirmed hold as the policy has them: {governed.spelled(governed.unconfirmed)}. "
+                f"Note: roles that are not confirmed hold as the policy has them: {policy.spelled(policy.unconfirmed)}. "
                 "The gateway does not enforce a policy before they are confirmed: discreet policy confirm POLICY --all"
             )
-        run(_serve(replace(settings, judge=governor), governor.mode, governor))
+        work = Service(settings, databases.mode, events, place, scram_secrets, databases)
+        run(serve(replace(work, again=lambda: _chosen(policies, logins))))
+
+
+@dataclass(frozen=True)
+class OwnLogins:
+    """The gateway's own logins: as options, from a file, a command or the environment; read again at each reload."""
+
+    options: tuple[str, ...]
+    file: Path | None
+    command: str | None
+    upstream: str | None
+
+    def __post_init__(self) -> None:
+        if sum(map(bool, (self.options, self.file, self.command))) > 1:
+            raise UsageError(
+                "The gateway's own login is given twice.", remedy="Give one of --own, --own-file, --own-command."
+            )
+
+    @property
+    def given(self) -> bool:
+        """Whether there are any but the address of the server."""
+        return bool(self.options or self.file or self.command)
+
+    def read(self) -> list[str]:
+        """The URLs, in the order of the policies."""
+        if self.file is not None:
+            text = self.file.read_text(encoding="utf-8")
+        elif self.command is not None:
+            done = subprocess.run(  # noqa: S602 - the operator's own command, as they typed it
+                self.command, shell=True, capture_output=True, text=True, timeout=30, check=False
+            )
+            if done.returncode or not done.stdout.strip():
+                raise UsageError(
+                    "The command for the gateway's own login failed.",
+                    remedy="Check --own-command: it must print a URL.",
+                )
+            text = done.stdout
+        else:
+            text = os.environ.get("DISCREET_GATEWAY_OWN") or self.upstream or ""
+        return list(self.options) or [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _chosen(policies: tuple[Path, ...], logins: OwnLogins) -> list[GovernedDatabase]:
+    from discreet.gateway.enforcement.databases import GovernedDatabase
+    from discreet.policy import Policy
+
+    urls = logins.read()
+    if len(urls) != len(policies):
+        raise UsageError(
+            f"There are {len(policies)} policies and {len(urls)} logins of the gateway's own.",
+            remedy="Give one --own for each --policy, in the same order.",
+        )
+    return [GovernedDatabase(Policy.load(file), url) for file, url in zip(policies, urls, strict=True)]
+
+
+def _address(text: str, option: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdigit() or int(port) > 65_535:
+        raise UsageError(f"{option} is not understood.", remedy="Write it as HOST:PORT, such as 127.0.0.1:6432.")
+    return host.strip("[]"), int(port)
 
 
 def _network(text: str) -> IPv4Network | IPv6Network:
@@ -224,20 +306,92 @@ def grants(policy_file: Path, users: tuple[str, ...], own_role: str) -> None:
     click.echo(grants(policy.gateway.tables, users, own_role, trusted=policy.gateway.functions))
 
 
-async def _serve(settings: Settings, mode: str, governor: Governor | None = None) -> None:
-    from discreet.gateway import Gateway
+@dataclass(frozen=True)
+class Service:
+    """What one process of the gateway serves."""
 
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
+    settings: Settings
+    mode: str
+    events: GatewayEvents
+    monitoring: tuple[str, int] | None = None
+    secrets: Path | None = None
+    databases: GovernedDatabases | None = None
+    again: Callable[[], list[GovernedDatabase]] = list
+    """Reads policies and logins again."""
+
+
+async def serve(work: Service) -> None:
+    """Serve until SIGTERM; SIGHUP reads policies, certificates, secrets and logins again."""
+    from discreet.gateway import Gateway
+    from discreet.gateway.net.monitoring import MonitoringPort
+    from discreet.gateway.net.transport import Unreachable
+    from discreet.gateway.protocol.login import read_secrets
+
+    stop, loop, databases, settings = asyncio.Event(), asyncio.get_running_loop(), work.databases, work.settings
     for stopping in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(stopping, stop.set)
-    gateway = Gateway(settings)
-    if governor is not None:
-        await governor.start()
+    if databases is not None:
+        await databases.start()
+        settings = replace(settings, judge=databases, console_database=databases.governors[0].database)
+
+    async def reload() -> None:
+        work.events.reopen()
+        gateway.reload(read_secrets(work.secrets) if work.secrets else None)
+        if databases is not None:
+            await databases.reload(await asyncio.to_thread(work.again))
+
+    async def reload_or_say() -> None:
+        try:
+            await reload()
+            say("The gateway has read its policies, certificates and secrets again.")
+        except DiscreetError as error:
+            say(f"Not reloaded: {error.problem} {error.remedy} What held before goes on.")
+
+    async def show_accounts() -> Any:
+        return databases.accounts() if databases is not None else (("user",), [])
+
+    async def show_holes() -> Any:
+        return ("hole",), [(words,) for words in (databases.lacks() if databases is not None else [])]
+
+    async def show_events() -> Any:
+        return ("event", "times"), sorted((event, times) for (_, event), times in work.events.counts.items())
+
+    async def do_reload() -> Any:
+        await reload()
+        return (), ()
+
+    async def lacks() -> list[str]:
+        found = ["draining"] if gateway.draining else []
+        found += databases.lacks() if databases is not None else []
+        try:
+            (await settings.upstream.connect(asyncio.Protocol())).abort()
+        except Unreachable:
+            found.append("the database server cannot be reached")
+        return found
+
+    def gauges() -> dict[str, float]:
+        holes = len(databases.lacks()) if databases is not None else 0
+        return {"sessions": gateway.sessions, "held_bytes": settings.held - gateway.room.free, "holes": holes}
+
+    commands = {
+        "SHOW ACCOUNTS": show_accounts,
+        "SHOW HOLES": show_holes,
+        "SHOW EVENTS": show_events,
+        "RELOAD": do_reload,
+    }
+    gateway = Gateway(replace(settings, commands=commands))
+    loop.add_signal_handler(signal.SIGHUP, lambda: gateway.keep(reload_or_say()))
     await gateway.start()
-    say(f"The gateway listens on {settings.host}:{gateway.port}  (mode {mode}; stop with Ctrl-C)")
+    port = None
+    if work.monitoring is not None:
+        port = MonitoringPort(work.monitoring, work.events, gauges=gauges, lacks=lacks)
+        await port.start()
+        say(f"Monitoring answers on {work.monitoring[0]}:{port.port}")
+    say(f"The gateway listens on {settings.host}:{gateway.port}  (mode {work.mode}; stop with Ctrl-C)")
     await stop.wait()
     say("The gateway is stopping; sessions may finish their work.")
     await gateway.close()
-    if governor is not None:
-        await governor.close()
+    if port is not None:
+        await port.close()
+    if databases is not None:
+        await databases.close()

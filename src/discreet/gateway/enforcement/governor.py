@@ -69,10 +69,12 @@ class Governor:
         self.texts: Texts
         self._own = Own(own)
         self._ledger = ledger
-        self._accounts: dict[str, ExposureAccount] = {}
+        self.accounts: dict[str, ExposureAccount] = {}
         self._publishing: dict[str | None, Publishing] = {}
         self._described: dict[Any, tuple[ShownColumn, ...]] = {}
         self._house: asyncio.Task[None] | None = None
+        self.observe: Callable[..., None] = lambda event, **labels: None
+        """Is called with each decision."""
 
     @property
     def enforces(self) -> bool:
@@ -168,7 +170,7 @@ class Governor:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._house
         await self.notes.close()
-        for account in self._accounts.values():
+        for account in self.accounts.values():
             with contextlib.suppress(StoreError):
                 await account.write_repeated()
         self._own.close()
@@ -180,7 +182,7 @@ class Governor:
             await asyncio.sleep(HOUSEKEEPING_SECONDS)
             try:
                 await asyncio.to_thread(self._agreed.read)
-                for account in list(self._accounts.values()):
+                for account in list(self.accounts.values()):
                     await account.write_repeated()
                 if time.monotonic() - looked >= CATALOG_SECONDS:
                     looked = time.monotonic()
@@ -207,7 +209,7 @@ class Governor:
             return Closed(refused("this gateway governs another database.", hint=f"Connect to {self.database}."))
         roles = await asyncio.to_thread(self._own.roles, who.user)
         await asyncio.to_thread(self._agreed.read)
-        account = self._accounts.setdefault(who.user, ExposureAccount(self._books, who.user))
+        account = self.accounts.setdefault(who.user, ExposureAccount(self._books, who.user))
         await account.load()
         return SessionPolicy(self, who, roles, account)
 

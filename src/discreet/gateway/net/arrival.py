@@ -130,11 +130,16 @@ class Arrival:
     def _admit(self, startup: dict[str, str], packet: bytes) -> None:
         settings, client = self._gateway.settings, self.client
         if settings.encrypted_only and not client.encrypted:
-            self._close(TLS_ONLY)
+            reason, last = "not encrypted", TLS_ONLY
         elif settings.named and client.common_name() != startup["user"]:
-            self._close(OTHER_NAME)
+            reason, last = "certificate of another user", OTHER_NAME
         elif not self._gateway.welcome(self.address):
-            self._close(TOO_OFTEN)
+            reason, last = "too many logins", TOO_OFTEN
+        else:
+            reason, last = "", b""
+        if reason:
+            settings.observe("turned_away", reason=reason, user=startup["user"], address=self.address)
+            self._close(last)
         else:
             self._start(self._opened(startup, packet, self._early))
 

@@ -7,6 +7,7 @@ while it thinks about a statement, no more than a little of the client is.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import partial
 from typing import Any, Protocol
@@ -28,6 +29,7 @@ from discreet.gateway.protocol import login
 from discreet.gateway.protocol.framing import Malformed
 from discreet.gateway.protocol.login import Channels, Entrance, PasswordSecret
 from discreet.gateway.protocol.messages import error
+from discreet.gateway.session.console import DATABASE, STRANGER, Console, ConsoleCommand
 from discreet.gateway.session.held_rows import HeldBytes
 from discreet.gateway.session.session import GatewaySession
 from discreet.gateway.session.state import Later, Question
@@ -48,6 +50,7 @@ class ConnectionHost(ArrivalHost, Protocol):
     room: HeldBytes
     certificate: bytes | None
     secrets: Mapping[str, PasswordSecret]
+    commands: dict[str, ConsoleCommand]
 
     def begun(self, connection: Connection) -> None:
         """A session has a key by which it is cancelled."""
@@ -75,6 +78,10 @@ class Connection:
         self.upstream = ConnectionSide(self.upstream_entrance, self.upstream_lost, self._upstream_paused)
         self._early = b""
         self._startup: dict[str, str] = {}
+        self.who: Who | None = None
+        """Who was let in."""
+        self._began = 0.0
+        self._administers = False
         self.cancel_key = b""
         """Process and key by which the server knows the session."""
         self._entrance: Entrance | None = None
@@ -85,6 +92,14 @@ class Connection:
         self._over = False
         self._tasks: set[asyncio.Task[None]] = set()
         self._deadline = asyncio.get_running_loop().call_later(gateway.settings.login_seconds, self.close)
+
+    @property
+    def row(self) -> tuple[object, ...]:
+        """The connection in the console: user, database, address, application, encrypted, governed, idle, seconds."""
+        who = self.who
+        told = (who.user, who.database, who.address, who.application, who.encrypted) if who else (None,) * 5
+        seconds = round(time.monotonic() - self._began) if who else None
+        return (*told, self._session is not None, self.idle, seconds)
 
     @property
     def idle(self) -> bool:
@@ -110,6 +125,9 @@ class Connection:
         same = certificate is not None and certificate == self._gateway.certificate
         self._entrance = Entrance(startup["user"], Channels(self.client.encrypted, same), self._gateway.secrets)
         self._startup = startup
+        if settings.console and startup.get("database") == DATABASE:
+            self._startup = {**startup, "database": settings.console_database}
+            self._administers, packet = True, login.packet(self._startup)
         self.client.receive = self._client_entrance
         self.upstream.write(packet)
         early, self._early = self._early, b""
@@ -143,22 +161,45 @@ class Connection:
         elif entrance.ready is not None:
             self.upstream.pause()
             self.client.pause()
-            self._start(self._admit(entrance))
+            self._start(self._administer(entrance) if self._administers else self._admit(entrance))
             self._entrance = None
         elif entrance.full:
             self.client.pause()
 
+    async def _administer(self, entrance: Entrance) -> None:
+        """Let the server's user talk to the console; on the way to the server nothing more is said."""
+        self._deadline.cancel()
+        user = entrance.parameters.get("session_authorization", self._startup["user"])
+        if user not in self._gateway.settings.console:
+            self.close(STRANGER)
+            return
+        self.upstream.receive = lambda data: None
+        console, waiting = Console(self._gateway.commands), asyncio.Queue[bytes]()
+        self.client.receive = waiting.put_nowait
+        self.client.write(entrance.ready or b"")
+        waiting.put_nowait(entrance.rest()[0])
+        self.client.resume()
+        self.upstream.resume()
+        while not console.over and not self._over:
+            try:
+                asked = console.take(await waiting.get())
+            except Malformed:
+                break
+            for text in asked:
+                self.client.write(await console.answer(text))
+        self.close()
+
     async def _admit(self, entrance: Entrance) -> None:
-        startup, client = self._startup, self.client
+        startup, client, settings = self._startup, self.client, self._gateway.settings
         user = entrance.parameters.get("session_authorization", startup["user"])
         database, application = startup.get("database", user), startup.get("application_name", "")
         self.cancel_key = entrance.key
         self._gateway.begun(self)
         who = Who(user, database, application, self._arrival.address, client.encrypted, dict(entrance.parameters))
         try:
-            answer = self._gateway.settings.judge.admit(who)
-            watch = await self._patiently(answer) if isinstance(answer, Awaitable) else answer
-        except Exception:
+            answer = settings.judge.admit(who)
+            watch = await self._patiently(answer, settings.admission) if isinstance(answer, Awaitable) else answer
+        except Exception:  # a store that is locked must not keep people waiting at the door
             watch = Closed()
         self._deadline.cancel()
         if self._over:
@@ -168,7 +209,18 @@ class Connection:
             watch.closed()
             self.close(NO_REPLICATION)
         else:
+            self.who, self._began = who, time.monotonic()
+            self._event("login", application=who.application, encrypted=who.encrypted, governed=watch is not None)
             self._begin(entrance, watch)
+
+    def _event(self, event: str, **more: Any) -> None:
+        """Report what happens to this connection."""
+        who, startup = self.who, self._startup
+        user = who.user if who else startup.get("user", "")
+        database = who.database if who else startup.get("database", user)
+        self._gateway.settings.observe(
+            event, session=id(self) & 0xFFFFFFFF, user=user, database=database, address=self._arrival.address, **more
+        )
 
     def _begin(self, entrance: Entrance, watch: Watch | None) -> None:
         client_rest, upstream_rest = entrance.rest()
@@ -203,8 +255,8 @@ class Connection:
         take_upstream(upstream_rest)
         take_client(client_rest)
 
-    async def _patiently(self, answer: Awaitable[Any]) -> Any:
-        async with asyncio.timeout(self._gateway.settings.patience):
+    async def _patiently(self, answer: Awaitable[Any], seconds: float = 0) -> Any:
+        async with asyncio.timeout(seconds or self._gateway.settings.patience):
             return await answer
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
@@ -331,6 +383,10 @@ class Connection:
         if self._over:
             return
         self._over = True
+        if self.who is not None:
+            self._event("ended", seconds=round(time.monotonic() - self._began, 3))
+        elif self._startup:
+            self._event("login_failed")
         self._deadline.cancel()
         self._deadline = asyncio.get_running_loop().call_later(_LINGER, self.abort)
         if last:

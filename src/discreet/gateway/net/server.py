@@ -18,6 +18,7 @@ from discreet.gateway.net.settings import GatewaySettings
 from discreet.gateway.net.transport import ConnectionSide, fingerprint, server_context
 from discreet.gateway.protocol.login import PasswordSecret
 from discreet.gateway.protocol.messages import error
+from discreet.gateway.session.console import ConsoleCommand, ConsoleTable
 from discreet.gateway.session.held_rows import HeldBytes
 
 _LOG = logging.getLogger("discreet.gateway")
@@ -28,6 +29,7 @@ STOPPING = error(severity="FATAL", sqlstate="57P01", message="The gateway is shu
 
 
 _ADDRESSES = 10_000
+SESSION_COLUMNS = ("user", "database", "address", "application", "encrypted", "governed", "idle", "seconds")
 
 
 class _FullHouse(ConnectionSide):
@@ -48,7 +50,14 @@ class Gateway:
         self.context: ssl.SSLContext | None = None
         self.certificate: bytes | None = None
         self.secrets = settings.secrets
+        self.commands: dict[str, ConsoleCommand] = {
+            "SHOW SESSIONS": self._show_sessions,
+            "DRAIN": self._drain,
+            **settings.commands,
+        }
         self.reload()
+        self.draining = False
+        """Whether no more clients are taken."""
         self._connections: set[Connection] = set()
         self._by_key: dict[bytes, Connection] = {}
         self._logins: dict[str, tuple[int, int]] = {}
@@ -92,6 +101,24 @@ class Gateway:
                 remedy="Choose another address with --listen.",
             ) from None
 
+    async def _show_sessions(self) -> ConsoleTable:
+        """Who is connected now."""
+        return SESSION_COLUMNS, [connection.row for connection in self._connections if connection.who]
+
+    async def _drain(self) -> ConsoleTable:
+        """Take no more clients, and end sessions as they fall idle; another gateway can take over."""
+        self.draining = True
+        if self._server is not None:
+            self._server.close()
+        self.keep(self._end_idle())
+        return (), ()
+
+    async def _end_idle(self) -> None:
+        while self._connections and self.draining:
+            for connection in [one for one in self._connections if one.who is not None and one.idle]:
+                connection.close(STOPPING)
+            await asyncio.sleep(0.05)
+
     def reload(self, secrets: Mapping[str, PasswordSecret] | None = None) -> None:
         """Read certificates again; they hold, like the secrets, for those who come from now on."""
         settings = self.settings
@@ -126,6 +153,7 @@ class Gateway:
 
     async def close(self) -> None:
         """Take no more clients, end idle sessions at once and others after the grace."""
+        self.draining = False
         if self._server is not None:
             self._server.close()
         try:
@@ -170,6 +198,7 @@ class Gateway:
 
     def _accept(self) -> asyncio.Protocol:
         if len(self._connections) >= self.settings.sessions:
+            self.settings.observe("turned_away", reason="too many sessions")
             return _FullHouse(lambda data: None, lambda: None, lambda paused: None)
         connection = Connection(self)
         self._connections.add(connection)

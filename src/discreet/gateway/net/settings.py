@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
@@ -10,6 +10,7 @@ from pathlib import Path
 from discreet.gateway.enforcement.verdicts import Judge, Open
 from discreet.gateway.net.transport import Upstream
 from discreet.gateway.protocol.login import PasswordSecret
+from discreet.gateway.session.console import ConsoleCommand
 from discreet.gateway.session.state import MEBIBYTE, MemoryLimits
 
 
@@ -49,3 +50,11 @@ class GatewaySettings:
     """Logins that one address may begin in a minute; 0 for as many as it likes."""
     console: frozenset[str] = frozenset()
     """Users who may ask the console of the gateway."""
+    console_database: str = "postgres"
+    """The database to which these log in on the way."""
+    commands: Mapping[str, ConsoleCommand] = field(default_factory=dict, repr=False)
+    """What the console answers, besides what every gateway knows."""
+    observe: Callable[..., None] = field(default=lambda event, **labels: None, repr=False)
+    """Is called with what happens to connections."""
+    admission: float = 10.0
+    """Seconds that a judge may take for a login; then nothing is answered in that session."""

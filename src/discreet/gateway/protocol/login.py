@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
-from struct import unpack_from
+from struct import pack, unpack_from
 
 from discreet.errors import UsageError
 from discreet.gateway.protocol.framing import Frame, Framer, Malformed
@@ -84,6 +84,16 @@ def parameters(packet: bytes) -> dict[str, str]:
     if not told.get("user"):
         raise Malformed
     return told
+
+
+def packet(told: Mapping[str, str]) -> bytes:
+    """A startup packet.
+
+    >>> parameters(packet({"user": "ada"}))
+    {'user': 'ada'}
+    """
+    body = b"".join(f"{name}\0{value}\0".encode() for name, value in told.items()) + b"\0"
+    return pack("!ii", len(body) + 8, FirstPacket.SESSION) + body
 
 
 def replicates(told: dict[str, str]) -> bool:
