@@ -287,6 +287,15 @@ def test_grants_leave_no_way(connection: psycopg.Connection[Any]) -> None:
         cursor.execute("RESET ROLE")
 
 
+def test_members_of_a_group_lose_their_own_rights_too(connection: psycopg.Connection[Any]) -> None:
+    before = looked(connection)
+    connection.execute("CREATE ROLE r_exempt LOGIN IN ROLE r_group; GRANT SELECT ON ward.patients TO r_ben, r_exempt")
+    connection.execute(grants(TABLES, ["r_group"], "r_own", exempt=["r_exempt"]).encode())
+    assert [hole for hole in looked(connection) if hole not in before] == []
+    asked = "SELECT has_table_privilege('r_ben', 'ward.patients', 'SELECT'), has_table_privilege('r_exempt', 'ward.patients', 'SELECT')"
+    assert connection.execute(asked).fetchone() == (False, True)
+
+
 def test_names_are_quoted(connection: psycopg.Connection[Any]) -> None:
     role, table = "a\"n'n\\ $discreet$ {users}", 'ward.Odd "o\'ne" {own}'
     connection.execute(b'CREATE ROLE "%s" LOGIN' % role.replace('"', '""').encode())

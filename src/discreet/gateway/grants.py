@@ -31,10 +31,16 @@ DECLARE
   governed oid[] := ARRAY[{tables}]::regclass[]::oid[];
   users oid[] := ARRAY[{users}]::regrole[]::oid[];
   trusted text[] := ARRAY[{trusted}]::text[];
+  exempt text[] := ARRAY[{exempt}]::text[];
   own regrole := {own}::regrole;
   family oid[];
   one record;
 BEGIN
+  -- Members of a group are users as well, unless the policy exempts them.
+  SELECT pg_catalog.array_agg(r.oid) INTO users FROM pg_catalog.pg_roles r
+   WHERE r.oid = ANY (users) OR NOT r.rolsuper AND r.oid <> own AND NOT r.rolname = ANY (exempt) AND EXISTS (
+     SELECT FROM unnest(users) u WHERE pg_catalog.pg_has_role(r.oid, u, 'MEMBER'));
+
   -- Parts of governed tables, and the parents through which they can be read.
   WITH RECURSIVE below(oid) AS (
     SELECT unnest(governed) UNION SELECT i.inhrelid FROM pg_catalog.pg_inherits i JOIN below b ON i.inhparent = b.oid),
@@ -113,7 +119,12 @@ END
 
 
 def grants(
-    tables: Mapping[str, GovernedTable], users: Collection[str], own_role: str, *, trusted: Iterable[str] = ()
+    tables: Mapping[str, GovernedTable],
+    users: Collection[str],
+    own_role: str,
+    *,
+    trusted: Iterable[str] = (),
+    exempt: Iterable[str] = (),
 ) -> str:
     """SQL that takes governed tables from users and gives them to the gateway's own role.
 
@@ -142,6 +153,7 @@ def grants(
         "tables": ", ".join(map(_text, whole.values())),
         "users": ", ".join(_text(quote(user)) for user in users),
         "trusted": ", ".join(map(_text, sorted(trusted))),
+        "exempt": ", ".join(map(_text, sorted(exempt))),
         "own": _text(own),
         "dangerous": ", ".join(map(_text, DANGEROUS)),
         "keys": ", ".join(keys) or "(NULL::text, NULL::text)",

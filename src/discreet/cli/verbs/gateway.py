@@ -303,7 +303,8 @@ def grants(policy_file: Path, users: tuple[str, ...], own_role: str) -> None:
             remedy='Add a section [gateway.tables."SCHEMA.TABLE"] for each of them.',
             file=policy.file,
         )
-    click.echo(grants(policy.gateway.tables, users, own_role, trusted=policy.gateway.functions))
+    section = policy.gateway
+    click.echo(grants(section.tables, users, own_role, trusted=section.functions, exempt=section.exempt))
 
 
 @dataclass(frozen=True)
