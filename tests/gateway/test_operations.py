@@ -134,6 +134,11 @@ def ended(link: psycopg.Connection[Any]) -> bool:
     return False
 
 
+def test_shadow_mode_says_what_enforcing_would_lack(running: Process) -> None:
+    running.hears("Enforcing would be refused: ")
+    running.hears("  -> ")
+
+
 def test_health_readiness_and_metrics(running: Process) -> None:
     assert running.got("/healthz") == (200, "ok\n")
     assert running.got("/readyz") == (200, "ready\n")

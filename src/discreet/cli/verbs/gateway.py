@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from discreet.gateway.net.monitoring import GatewayEvents
 
 MEBIBYTE = 1 << 20
+MOST_SAID = 5
+"""Ways past the gateway that are named at its start."""
 EXISTING = click.Path(path_type=Path, dir_okay=False, exists=True)
 
 
@@ -389,6 +391,8 @@ async def serve(work: Service) -> None:
         await port.start()
         say(f"Monitoring answers on {work.monitoring[0]}:{port.port}")
     say(f"The gateway listens on {settings.host}:{gateway.port}  (mode {work.mode}; stop with Ctrl-C)")
+    if databases is not None:
+        gateway.keep(say_what_enforcing_lacks(databases))
     await stop.wait()
     say("The gateway is stopping; sessions may finish their work.")
     await gateway.close()
@@ -396,3 +400,17 @@ async def serve(work: Service) -> None:
         await port.close()
     if databases is not None:
         await databases.close()
+
+
+async def say_what_enforcing_lacks(databases: GovernedDatabases) -> None:
+    """In shadow mode: how users could read governed tables past a gateway that enforced."""
+    try:
+        found = await asyncio.to_thread(databases.undermined)
+    except DiscreetError as error:
+        say(f"The rights in the database could not be looked at: {error.problem}")
+        return
+    for hole in found[:MOST_SAID]:
+        say(f"Enforcing would be refused: {hole.problem}")
+        say(f"  -> {hole.remedy}")
+    if len(found) > MOST_SAID:
+        say(f"  and {len(found) - MOST_SAID} more; discreet doctor --gateway names them all.")

@@ -9,6 +9,7 @@ from typing import Any
 from discreet.errors import PolicyError
 from discreet.gateway.enforcement.governor import Governor
 from discreet.gateway.enforcement.verdicts import Closed, Watch, Who
+from discreet.gateway.rights import Hole, look
 from discreet.ledger.ledger import Ledger
 from discreet.policy import Policy
 from discreet.sql.statement_kinds import refused
@@ -33,7 +34,7 @@ class GovernedDatabases:
         mode: str | None = None,
         observe: Callable[..., None] = lambda event, **labels: None,
     ) -> None:
-        self._ledger, self._mode, self._observe = ledger, mode, observe
+        self._ledger, self._mode, self._observe, self._chosen = ledger, mode, observe, tuple(chosen)
         self.governors = self._made(chosen)
         self._replaced: list[Governor] = []
 
@@ -77,7 +78,15 @@ class GovernedDatabases:
         fresh = self._made(chosen)
         await self._begin(fresh)
         self._replaced += self.governors
-        self.governors = fresh
+        self.governors, self._chosen = fresh, tuple(chosen)
+
+    def undermined(self) -> list[Hole]:
+        """What enforcing would lack, where only shadow decisions are made; asks the databases."""
+        found: list[Hole] = []
+        for governor, chosen in zip(self.governors, self._chosen, strict=True):
+            if not governor.enforces:
+                found += look(chosen.own, chosen.policy)[1]
+        return found
 
     async def admit(self, who: Who) -> Watch | None:
         """The watch over a session, by the governor of its database."""
