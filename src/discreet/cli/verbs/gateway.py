@@ -22,7 +22,7 @@ from discreet.errors import DiscreetError, PolicyError, UsageError
 if TYPE_CHECKING:
     from discreet.gateway import Settings
     from discreet.gateway.enforcement.databases import GovernedDatabase, GovernedDatabases
-    from discreet.gateway.net.monitoring import GatewayEvents
+    from discreet.gateway.net.metrics import GatewayEvents
 
 MEBIBYTE = 1 << 20
 MOST_SAID = 5
@@ -155,7 +155,7 @@ def command(
     if upstream is None:
         raise click.UsageError("Missing option '--upstream'.")
     from discreet.gateway import Limits, Settings, parse_upstream
-    from discreet.gateway.net.monitoring import GatewayEvents
+    from discreet.gateway.net.metrics import GatewayEvents
     from discreet.gateway.net.server import run
     from discreet.gateway.protocol.login import read_secrets
 
@@ -326,7 +326,7 @@ class Service:
 async def serve(work: Service) -> None:
     """Serve until SIGTERM; SIGHUP reads policies, certificates, secrets and logins again."""
     from discreet.gateway import Gateway
-    from discreet.gateway.net.monitoring import MonitoringPort
+    from discreet.gateway.net.metrics import MonitoringPort
     from discreet.gateway.net.transport import Unreachable
     from discreet.gateway.protocol.login import read_secrets
 
