@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
+from discreet.gateway.statistics import Admission
 from tests.browser.walking import (
     Look,
     Place,
@@ -17,6 +18,7 @@ from tests.browser.walking import (
     tab_to,
     type_into,
 )
+from tests.gateway.statistics.worlds import COUNT, SUM, PeopleWorld, answers
 from tests.web.client import PASSWORD, make_accounts
 from tests.web.gateway_data import answered, not_run, proposed, refused, started
 from tests.web.samples import account_number
@@ -32,6 +34,10 @@ def furnish(place: Place) -> str:
     answered(ledger, "ann", "0", "0.6", rows=40)
     answered(ledger, "eve", "0", "1.2", rows=12)
     answered(ledger, "eve", "1.2", "1.9", rows=30)
+    world = PeopleWorld()
+    for number in range(0, 30, 3):
+        asked = [world.question(f"q{number}", SUM, COUNT, near=[*range(9), number + 20], far=range(100, 200 + number))]
+        assert isinstance(answers(ledger).admit("eve", asked, world.ask), Admission)
     for _ in range(5):
         entry = refused(ledger, "eve", "1.9", "2.31", rows=40)
     not_run(ledger, "a rather long name of somebody", "Refused: EXPLAIN tells of values.", database="registry")

@@ -11,7 +11,7 @@ import secrets
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
@@ -25,6 +25,7 @@ from fastapi import Request
 from sqlalchemy import Connection
 
 from discreet.errors import Refused
+from discreet.gateway.statistics import Answers, Moment, WhoSet
 from discreet.ledger import Ledger
 from discreet.ledger.entry import Detail
 from discreet.linkage import LinkageSpec, start_project
@@ -34,6 +35,7 @@ from discreet.linkage.review import reveal as door
 from discreet.linkage.review.assignments import Limits, assign, bring_pairs
 from discreet.misuse import Exposure, Sensitivity
 from discreet.people import DemoFiles, write_demo, write_extracts
+from discreet.policy.gateway_section import AggregatesPolicy
 from discreet.releases.delivery.service import Opened, Registry
 from discreet.releases.preconditions import AGREEMENT
 from discreet.releases.tracing.case import SuspectTable
@@ -180,6 +182,18 @@ class DatabaseUser:
             self.exposure, self.version = after, seen + 1
         self.clock.now += timedelta(minutes=7)
 
+    def count(self, groups: int, among: int = 4_000) -> None:
+        """Ask how many have a diagnosis, by groups of some size; people are their numbers."""
+        unit = Moment("count", (COLUMN,), condition="diagnosis IN (B20)")
+        table = WhoSet("patients", "true", "id", f"id % {groups}", (unit,))
+
+        def people(_: str) -> Iterator[tuple[str, bytes, bytes]]:
+            for group in range(groups):
+                yield str(group), np.arange(group, among, groups, dtype=">u8").tobytes(), b""
+
+        Answers(self.ledger, self.database, b"demonstration", AggregatesPolicy()).admit(self.name, [table], people)
+        self.clock.now += timedelta(minutes=5)
+
     def try_to(self, reason: str) -> None:
         """Send a statement that is not run."""
         self.ledger.refuse(**self._entry({"reason": f"Refused: {reason}"}))
@@ -216,6 +230,7 @@ def begin(settings: Settings) -> None:
             for _ in range(2):
                 start = int(chosen.integers(0, 4_000))
                 analyst.ask(range(start, start + int(chosen.integers(40, 160))), USUAL, alike=45)
+            analyst.count(40 + 23 * day)
             if day < DAYS - 1:
                 hoarder.ask(range(10 * day, 10 * day + 3), USUAL, alike=25)
             if day == DAYS - 2:

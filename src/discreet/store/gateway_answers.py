@@ -7,6 +7,7 @@ that answer the same user at the same time, neither forgets what the other has a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 
 from sqlalchemy import Connection, insert, select
 from sqlalchemy.exc import IntegrityError
@@ -34,6 +35,10 @@ class StoredAnswers:
     """The audit."""
     known: bytes
     """Names of questions and answers, sixteen bytes each."""
+    allowed: int = 0
+    """The budget when it was last charged."""
+    ceiling: int = 0
+    """The limit of the audit then, in millionths."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,24 @@ class AnswersTotal:
     account: str
     attribute: str
     used: int
+    allowed: int
     reduction: float
+    ceiling: float
+
+    @property
+    def column(self) -> str:
+        """Name of the column without its schema."""
+        return self.attribute.partition(".")[2] or self.attribute
+
+    @property
+    def left(self) -> int:
+        """Answers that were left after the last one."""
+        return max(0, self.allowed - self.used)
+
+    @property
+    def audited(self) -> int:
+        """How much of the audit's limit is used, in percent, rounded up."""
+        return ceil(100 * self.reduction / self.ceiling) if self.ceiling else 100
 
 
 def read_version(connection: Connection, database: str, account: str, attribute: str) -> int:
@@ -59,14 +81,19 @@ def read_answers(connection: Connection, database: str, account: str, attribute:
     if row is None:
         return None
     blobs = (bytes(row.people), bytes(row.content), bytes(row.known))
-    return StoredAnswers(int(row.version), int(row.used), int(row.reduction), *blobs)
+    return StoredAnswers(
+        int(row.version), int(row.used), int(row.reduction), *blobs, int(row.allowed), int(row.ceiling)
+    )
 
 
 def write_answers(
     connection: Connection, database: str, account: str, attribute: str, stored: StoredAnswers, *, people: bool = True
 ) -> None:
     """Store it in place of the version before (0: none); without `people` these stay as they are."""
-    values = {name: getattr(stored, name) for name in ("version", "used", "reduction", "content", "known")}
+    values = {
+        name: getattr(stored, name)
+        for name in ("version", "used", "allowed", "reduction", "ceiling", "content", "known")
+    }
     if people:
         values["people"] = stored.people
     row = {"database": database, "account": account, "attribute": attribute}
@@ -88,16 +115,19 @@ def write_answers(
 
 def totals(connection: Connection, database: str | None = None, account: str | None = None) -> list[AnswersTotal]:
     """What accounts have used, by database, account and attribute."""
-    columns = (ANSWERS.c.database, ANSWERS.c.account, ANSWERS.c.attribute, ANSWERS.c.used, ANSWERS.c.reduction)
+    names = ("database", "account", "attribute", "used", "allowed", "reduction", "ceiling")
+    columns = [ANSWERS.c[name] for name in names]
     wanted = select(*columns).order_by(*columns[:3])
     for column, value in ((ANSWERS.c.database, database), (ANSWERS.c.account, account)):
         if value is not None:
             wanted = wanted.where(column == value)
-    rows = connection.execute(wanted)
     return [
-        AnswersTotal(row.database, row.account, row.attribute, int(row.used), int(row.reduction) / PARTS)
-        for row in rows
-    ]
+        AnswersTotal(
+            row.database, row.account, row.attribute,
+            int(row.used), int(row.allowed), int(row.reduction) / PARTS, int(row.ceiling) / PARTS,
+        )
+        for row in connection.execute(wanted)
+    ]  # fmt: skip
 
 
 def _row(database: str, account: str, attribute: str) -> tuple[Condition, ...]:

@@ -10,9 +10,11 @@ import pytest
 from fastapi import FastAPI
 from sqlalchemy import insert
 
+from discreet.gateway.statistics import Admission
 from discreet.store.tables.gateway import DAY, USER, WATCHED
 from discreet.web.gateway import users
 from discreet.web.gateway.users import follow, incidents
+from tests.gateway.statistics.worlds import SUM, PeopleWorld, answers
 from tests.web.client import BOTH_STORES, Clock, signed_in
 from tests.web.gateway_data import MILLION, answered, not_run, proposed, refused, repeated, somebody, started
 
@@ -110,6 +112,30 @@ def test_one_user_has_a_chart_results_and_refusals_and_no_text_of_a_statement(ap
     assert "9 rows would have raised the exposure from 0.75 to 2.31; the limit was 2.00." in page
     assert html.escape(STRANGE, quote=False).replace('"', "&#34;").replace("'", "&#39;") in page
     assert browser.get("/gateway/users/999").status_code == 404
+
+
+@BOTH_STORES
+def test_one_user_has_what_is_left_of_audit_and_budget(app: FastAPI) -> None:
+    """Their own account, and that of a project they have used; nobody else's."""
+    ledger, world = app.state.site.ledger, PeopleWorld()
+    answered(ledger, "eve", "0", "0.5")
+    settings = {"answers": 2, "projects": {"heart": frozenset({"cardiology"})}}
+    question = [world.question("p", SUM, a=range(8)), world.question("q", SUM, a=range(9))]
+    assert isinstance(answers(ledger, **settings).admit("eve", question, world.ask), Admission)
+    assert isinstance(answers(ledger, **settings).admit("eve", question[:1], world.ask, {"cardiology"}), Admission)
+    assert isinstance(answers(ledger, **settings).admit("ann", question[:1], world.ask), Admission)
+    browser = signed_in(app, "custodian")
+    browser.get("/gateway")
+    page = browser.get("/gateway/users/1").text
+    assert page.count("<code>people.income</code>") == 2
+    assert "project heart, shared" in page
+    assert 'aria-valuetext="3.1 % of at most 20 %"' in page
+    assert "none</span>" in page
+    given = browser.get("/api/v1/gateway/users/1").json()["statistics"]
+    assert [(one["account"], one["answers"], one["left"], one["limit"]) for one in given] == [
+        ("project:heart", 1, 1, 0.2),
+        ("user:eve", 2, 0, 0.2),
+    ]
 
 
 def test_a_result_that_was_taken_back_is_not_shown(app: FastAPI) -> None:

@@ -264,7 +264,7 @@ class Answers:
         refused = self._refusal(draft, after)
         if refused is not None or not after:
             return refused
-        stored = {name: _stored(book) for name, book in after.items()}
+        stored = {name: self._stored(book) for name, book in after.items()}
 
         def write(connection: Any) -> None:
             for name, content in stored.items():
@@ -288,6 +288,12 @@ class Answers:
         for name, book in after.items():
             self._known[draft.account, name] = book
         return None
+
+    def _stored(self, book: AttributeAccount) -> StoredAnswers:
+        known = len(book.asked).to_bytes(8, "big") + b"".join(sorted(book.asked)) + b"".join(sorted(book.answered))
+        reduction, ceiling = ceil(book.audit.reduction * PARTS), round(self.settings.audit * PARTS)
+        blobs = (book.audit.people.tobytes(), book.audit.to_bytes(), known)
+        return StoredAnswers(book.version, book.used, reduction, *blobs, self.settings.answers, ceiling)
 
     def _refusal(self, draft: _Draft, after: Mapping[str, AttributeAccount]) -> AnswerRefused | None:
         for attribute in sorted(draft.units):
@@ -338,12 +344,6 @@ def _read(stored: StoredAnswers | None, ratio: float) -> AttributeAccount:
     names = [stored.known[start : start + NAME] for start in range(8, len(stored.known), NAME)]
     audit = WhoAudit.from_bytes(stored.content, stored.people, ratio=ratio)
     return AttributeAccount(stored.version, stored.used, audit, frozenset(names[:asked]), frozenset(names[asked:]))
-
-
-def _stored(book: AttributeAccount) -> StoredAnswers:
-    known = len(book.asked).to_bytes(8, "big") + b"".join(sorted(book.asked)) + b"".join(sorted(book.answered))
-    reduction = ceil(book.audit.reduction * PARTS)
-    return StoredAnswers(book.version, book.used, reduction, book.audit.people.tobytes(), book.audit.to_bytes(), known)
 
 
 def _share(reduction: float) -> Fraction:

@@ -128,10 +128,10 @@ ANSWERS = Table(
     Column("database", Text, primary_key=True),
     Column("account", Text, primary_key=True),
     Column("attribute", Text, primary_key=True),
-    *required(version=BigInteger, used=BigInteger, reduction=BigInteger),
+    *required(version=BigInteger, used=BigInteger, allowed=BigInteger, reduction=BigInteger, ceiling=BigInteger),
     *required(people=LargeBinary, content=LargeBinary, known=LargeBinary),
 )
 """Statistics that an account was answered about a sensitive column: people asked about, audit, budget, known answers.
 
-`reduction` is in millionths; `version` grows with every change, so that none is lost.
+`allowed` is the budget and `ceiling` the audit's limit when it was last charged; `reduction` and `ceiling` are in millionths; `version` grows with every change, so that none is lost.
 """

@@ -19,6 +19,8 @@ from discreet.store.tables.ledger import ENTRY
 from discreet.web import ledger as ledger_store
 
 ANSWERED = "gateway.answered"
+COUNTED, COUNTED_READ = "gateway.counted", 200
+"""Entries about statistics; so many of the newest are read for the accounts of a user."""
 _AMOUNT = re.compile(r"[0-9]{1,40}(/[0-9]{1,40}|\.[0-9]{1,40})?|[0-9](\.[0-9]{1,20})?e[+-][0-9]{1,3}")
 MOST = 9 * 10**17
 """Millionths that every database can keep."""
@@ -196,6 +198,14 @@ def history(connection: Connection, subject: str, *, most: int) -> Sequence[Gate
     released = {entry.budget.reservation for entry in read if entry.outcome == "released" and entry.budget is not None}
     results = [result_of(entry) for entry in read if entry.sequence not in released]
     return [result for result in results if result is not None]
+
+
+def accounts(connection: Connection, subject: str) -> list[str]:
+    """Accounts of statistics that one user has used, by the entries about them: their own, and projects'."""
+    about = (ENTRY.c.subject == subject, ENTRY.c.event == COUNTED)
+    newest = select(ENTRY.c.sequence, ENTRY.c.body).where(*about).order_by(ENTRY.c.sequence.desc()).limit(COUNTED_READ)
+    read = (ledger_store.entry_of(row.sequence, row.body) for row in connection.execute(newest))
+    return sorted({str(entry.details.get("account")) for entry in read})
 
 
 # -- in words ---------------------------------------------------------------------------------------------------------

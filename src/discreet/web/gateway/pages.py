@@ -14,7 +14,7 @@ from discreet.report.charts.axes import Scale, linear
 from discreet.report.charts.lines import Axes, Line, line_chart
 from discreet.report.toolkit.page import Figure, Table, figure
 from discreet.report.toolkit.words import MONTHS, plural
-from discreet.store import gateway_limits
+from discreet.store import gateway_answers, gateway_limits
 from discreet.store.gateway_limits import PARTS
 from discreet.web import ledger
 from discreet.web.framework.context import Context, Here
@@ -82,11 +82,18 @@ def user_page(context: Here) -> Response:
             refusals=entry_view.refusals(connection, user=user.id, most=SHOWN),
             incidents=users.incidents(connection, context.site.now(), user=user.id),
             limits=gateway_limits.everything(connection, database=user.database, name=user.name, most=SHOWN),
+            statistics=_statistics(connection, user),
             words=reason_words,
             outcome=outcome_words,
             amount=limit_words,
             stamp=context.site.stamp(),
         )
+
+
+def _statistics(connection: Connection, user: User) -> list[gateway_answers.AnswersTotal]:
+    """What the user was answered in statistics, on their own account or on a project's that they have used."""
+    used = entry_view.accounts(connection, user.subject)
+    return [total for name in used for total in gateway_answers.totals(connection, user.database, name)]
 
 
 def refusals_page(context: Here, database: Text = "", before: Number = None) -> Response:
@@ -243,10 +250,27 @@ class ResultModel(Strict):
     """In words; empty for what was given out."""
 
 
+class StatisticsModel(Strict):
+    """What an account was answered in statistics about one sensitive column."""
+
+    account: str
+    """`user:NAME`, or `project:NAME` where several users share it."""
+    column: str
+    answers: int
+    """Answers counted against the budget."""
+    left: int
+    """Answers that were left after the last one."""
+    reduction: float
+    """Largest share of the uncertainty about any one person that all answers together have removed."""
+    limit: float
+    """Largest share that the policy allowed then."""
+
+
 class UserHistory(UserModel):
     """A database user, with their newest results and refusals."""
 
     history: list[ResultModel]
+    statistics: list[StatisticsModel]
 
 
 class Refusals(Strict):
@@ -296,7 +320,13 @@ def user(context: Here, number: str) -> UserHistory:
     loaded: User = context.loaded
     with context.site.store.reading() as connection:
         results = entry_view.history(connection, loaded.subject, most=STEPS)
-    return UserHistory.of(loaded, **_amounts(loaded), history=[_result(result) for result in results])
+        totals = _statistics(connection, loaded)
+    statistics = [
+        StatisticsModel.of(total, column=total.attribute, answers=total.used, limit=total.ceiling) for total in totals
+    ]
+    return UserHistory.of(
+        loaded, **_amounts(loaded), history=[_result(result) for result in results], statistics=statistics
+    )
 
 
 def refusal_list(context: Here, database: Text = "", before: Number = None) -> Refusals:

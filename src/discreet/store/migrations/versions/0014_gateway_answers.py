@@ -18,6 +18,9 @@ def upgrade() -> None:
         sa.Column("database", sa.Text, primary_key=True),
         sa.Column("account", sa.Text, primary_key=True),
         sa.Column("attribute", sa.Text, primary_key=True),
-        *(sa.Column(name, sa.BigInteger, nullable=False) for name in ("version", "used", "reduction")),
+        *(
+            sa.Column(name, sa.BigInteger, nullable=False)
+            for name in ("version", "used", "allowed", "reduction", "ceiling")
+        ),
         *(sa.Column(name, sa.LargeBinary, nullable=False) for name in ("people", "content", "known")),
     )
