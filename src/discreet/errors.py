@@ -10,6 +10,7 @@ DiscreetError                      70  a bug, if it is ever raised as itself
 ├── DataError                       3  the data cannot be used as they are
 │   ├── SourceNotFound              3  no such file, table or server
 │   ├── SourceUnreadable            3  ragged rows, wrong encoding, not the format it claims to be
+│   │   └── SheetNeeded             3  a workbook has several sheets with tables, or none of that name
 │   ├── ColumnError                 3  a column is missing, doubled, unnamed or of the wrong kind
 │   │   └── TooManyColumns          3  more columns than a table may have
 │   ├── EmptySource                 3  there is nobody in it
@@ -37,6 +38,7 @@ five people hold are named.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 __all__ = [
@@ -143,6 +145,15 @@ class TooManyColumns(ColumnError):
     def __init__(self, problem: str, *, remedy: str = "", columns: int = 0) -> None:
         super().__init__(problem, remedy=remedy)
         self.columns = columns
+
+
+class SheetNeeded(SourceUnreadable):
+    """A workbook has several sheets with tables, or none of the name that was given."""
+
+    def __init__(self, problem: str, *, remedy: str = "", sheets: Sequence[str] = ()) -> None:
+        super().__init__(problem, remedy=remedy)
+        self.sheets = tuple(sheets)
+        """Those among which one can be chosen."""
 
 
 class EmptySource(DataError):

@@ -201,12 +201,13 @@ def test_other_files_are_taken_and_profiled_and_a_csv_by_the_encoding_it_has(app
     assert look_of(supervisor, 1).state == "done", look_of(supervisor, 1)
 
 
-def test_a_workbook_with_several_tables_says_what_to_do_here(app: FastAPI) -> None:
+def test_a_workbook_with_several_tables_asks_which(app: FastAPI) -> None:
     rows = [["sex", "age"], ["F", 30]]
-    answer = upload(signed_in(app, "custodian"), "a.xlsx", xlsx({"People": rows, "Others": rows}))
+    book = xlsx({"People": rows, "Others": rows, "Old": rows}, hidden=["Old"])
+    answer = upload(signed_in(app, "custodian"), "a.xlsx", book)
     assert answer.status_code == 422
     assert "2 sheets with tables" in answer.text
-    assert "as a workbook of its own" in answer.text
+    assert [f'value="{name}"' in answer.text for name in ("People", "Others", "Old")] == [True, True, False]
 
 
 def test_a_spreadsheet_that_grows_too_large_is_refused(app: FastAPI) -> None:

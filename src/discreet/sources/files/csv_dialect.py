@@ -264,7 +264,7 @@ def examined(file: IO[bytes], name: str, *, encoding: str | None) -> ExaminedTex
             at = line + block.count(b"\n", 0, place)
             raise SourceUnreadable(
                 f"Line {at} of {name} holds a NUL byte, which no text has.",
-                remedy="Save the table again as text. If it is UTF-16, name that: --encoding utf-16, or [data] encoding in the policy.",
+                remedy="Save the table again as text. If it is UTF-16, name that encoding (--encoding utf-16, or [data] encoding in the policy).",
             )
         if not block.isascii():
             if bad is None:
@@ -319,7 +319,7 @@ def spelt(sample: bytes, name: str) -> str:
     if fits[best] < GOOD_FIT:
         raise SourceUnreadable(
             f"{name} is not written in UTF-8, and its letters do not show in which encoding it is.",
-            remedy='Name it: --encoding shift_jis, for example, or in the policy [data] encoding = "shift_jis".',
+            remedy='Name it (--encoding shift_jis, for example), or in the policy [data] encoding = "shift_jis".',
         )
     return best
 
@@ -351,6 +351,6 @@ def not_written(name: str, encoding: str, *, line: int | None = None) -> SourceU
     place = name if line is None else f"Line {line} of {name}"
     return SourceUnreadable(
         f"{place} is not written in {encoding}.",
-        remedy='Name its encoding: --encoding cp1252, or in the policy [data] encoding = "cp1252" (or "latin-1", "utf-16"). '
+        remedy='Name its encoding (--encoding cp1252), or in the policy [data] encoding = "cp1252" (or "latin-1", "utf-16"). '
         "Without one it is detected.",
     )

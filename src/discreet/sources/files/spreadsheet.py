@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import EmptySource, MissingExtra, SourceUnreadable
+from discreet.errors import EmptySource, MissingExtra, SheetNeeded, SourceUnreadable
 from discreet.sources.files.cell_types import TypedColumn, spelt
 from discreet.sources.files.csv_dialect import check_header
 from discreet.sources.files.formats import FileFormat, unreadable
@@ -71,11 +71,12 @@ def _filled(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
     return [row for row in filled if any(cell is not None for cell in row)]
 
 
-def _which(problem: str, sheets: Sequence[str]) -> SourceUnreadable:
+def _which(problem: str, sheets: Sequence[str]) -> SheetNeeded:
     listed = ", ".join(f"'{title}'" for title in sheets)
-    return SourceUnreadable(
+    return SheetNeeded(
         f"{problem}: {listed}." if "with tables" in problem else f"{problem}. It has: {listed}.",
-        remedy=f'Say which one: --sheet NAME, or in the policy [data] sheet = "{sheets[0] if sheets else ""}".',
+        remedy=f'Say which one (--sheet NAME), or in the policy [data] sheet = "{sheets[0] if sheets else ""}".',
+        sheets=sheets,
     )
 
 

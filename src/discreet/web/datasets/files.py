@@ -107,7 +107,7 @@ def unwritable(error: OSError) -> StoreUnreachable:
     """The folder cannot be used; not a word of what was to be written."""
     return StoreUnreachable(
         f"The folder for data cannot be written ({type(error).__name__}).",
-        remedy="The operator of this server must give it a folder with enough space, with --data.",
+        remedy="The operator of this server must give it a folder with enough space.",
     )
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection
 from starlette.datastructures import UploadFile
 
-from discreet.policy.draft import confirmed
+from discreet.policy.draft import confirmed, value
 from discreet.sources import read
 from discreet.web.datasets import files, inspection, policies
 from discreet.web.datasets import store as datasets
@@ -23,31 +23,64 @@ from discreet.web.jobs import store as jobs
 
 
 def bring_upload(
-    context: Context, upload: UploadFile | None, *, name: str = "", encoding: str = inspection.DETECT
+    context: Context,
+    upload: UploadFile | None,
+    *,
+    name: str = "",
+    encoding: str = inspection.DETECT,
+    sheet: str = "",
+    waits: bool = False,
 ) -> Dataset:
-    """Store an upload, if it is a table."""
+    """Store an upload, if it is a table; a workbook waits for the choice of a sheet if the caller can ask."""
     if upload is None or not upload.filename:
         raise Problem(422, "No file was chosen.", remedy=f"Choose a file that ends in {inspection.LISTED}.")
     called = plain_name(upload.filename)
-    ending = inspection.ending_of(called)
-    path = context.site.places.folder.new("upload", ending)
+    path = context.site.places.folder.new("upload", inspection.ending_of(called))
     try:
-        size, digest = keep(context, upload, path)
-        found = inspected(context, path, called, ending, encoding)
-        about = {"kind": "upload", "place": path.name, "size": size, "hash": digest}
-        return _bring(context, name, called, found.columns, encoding=found.encoding, **about)
+        keep(context, upload, path)
+        return _bring_kept(context, path, called, name=name, encoding=encoding, sheet=sheet)
+    except inspection.SheetChoice as choice:
+        if not waits:
+            path.unlink(missing_ok=True)
+            raise
+        # What nothing in the store speaks of is swept out after an hour.
+        choice.kept, choice.called = path.name, called
+        raise
     except BaseException:
         path.unlink(missing_ok=True)
         raise
 
 
-def bring_file(context: Context, given: str, *, name: str = "", encoding: str = inspection.DETECT) -> Dataset:
+def bring_sheet(context: Context, kept: str, *, called: str, sheet: str, name: str = "") -> Dataset:
+    """Store an upload that waited for the choice of its sheet."""
+    path = context.site.places.folder.find(kept) if kept.startswith("upload-") else None
+    with context.site.store.reading() as connection:
+        taken = any(dataset.place == kept for dataset in datasets.everything(connection))
+    if path is None or taken:
+        raise Problem(422, "The workbook is not there any more.", remedy="Choose the file again, and send it.")
+    called = plain_name(called) or path.name
+    try:
+        return _bring_kept(context, path, called, name=name, encoding=inspection.DETECT, sheet=sheet)
+    except inspection.SheetChoice as choice:
+        choice.kept, choice.called = kept, called
+        raise
+
+
+def _bring_kept(context: Context, path: Path, called: str, *, name: str, encoding: str, sheet: str) -> Dataset:
+    """The data set of an upload that is on the disk."""
+    found = inspected(context, path, called, inspection.ending_of(path.name), encoding, sheet)
+    about = {"kind": "upload", "place": path.name, "size": path.stat().st_size, "hash": hash_of(path)}
+    return _bring(context, name, called, found.columns, sheet, encoding=found.encoding, **about)
+
+
+def bring_file(
+    context: Context, given: str, *, name: str = "", encoding: str = inspection.DETECT, sheet: str = ""
+) -> Dataset:
     """Register a file where it is."""
     path = inspection.allowed_file(given, context.site.settings.folders)
-    ending = inspection.ending_of(path.name)
-    found = inspected(context, path, path.name, ending, encoding)
+    found = inspected(context, path, path.name, inspection.ending_of(path.name), encoding, sheet)
     about = {"kind": "path", "place": str(path), "size": path.stat().st_size, "hash": hash_of(path)}
-    return _bring(context, name, plain_name(path.name), found.columns, encoding=found.encoding, **about)
+    return _bring(context, name, plain_name(path.name), found.columns, sheet, encoding=found.encoding, **about)
 
 
 def bring_table(context: Context, given: str, *, table: str, password: str = "", name: str = "") -> Dataset:
@@ -57,45 +90,48 @@ def bring_table(context: Context, given: str, *, table: str, password: str = "",
     columns = read(source.url()).columns
     inspection.refuse_columns(columns, table, settings)
     secret = None if source.password is None else files.seal(context.site.ledger.keys, source.password)
-    return _bring(context, name, plain_name(table), columns, kind="postgres", place=source.place, secret=secret)
+    return _bring(context, name, plain_name(table), columns, "", kind="postgres", place=source.place, secret=secret)
 
 
-def keep(context: Context, upload: UploadFile, path: Path) -> tuple[int, str]:
-    """Copy it into our folder, byte by byte accounted for, and onto the disk."""
-    size, digest = 0, hashlib.sha256()
+def keep(context: Context, upload: UploadFile, path: Path) -> None:
+    """Copy it into our folder, and onto the disk."""
     with context.site.places.folder.create(path) as file:
         try:
-            while piece := upload.file.read(CHUNK):
-                size += len(piece)
-                digest.update(piece)
-                file.write(piece)
+            shutil.copyfileobj(upload.file, file, CHUNK)
             file.flush()
             os.fsync(file.fileno())
         except OSError as error:
             raise unwritable(error) from None
-    return size, digest.hexdigest()
 
 
-def inspected(context: Context, path: Path, name: str, ending: str, encoding: str) -> inspection.Inspected:
+def inspected(
+    context: Context, path: Path, name: str, ending: str, encoding: str, sheet: str = ""
+) -> inspection.Inspected:
     """Its columns, if it is a table within the limits."""
+    settings = context.site.settings
     try:
-        return inspection.inspect(path, name=name, ending=ending, settings=context.site.settings, encoding=encoding)
+        return inspection.inspect(path, name=name, ending=ending, settings=settings, encoding=encoding, sheet=sheet)
     except OSError as error:
         raise Problem(
             422, f"{name} cannot be read ({type(error).__name__}).", remedy="Is it complete, and may it be read?"
         ) from None
 
 
-def _bring(context: Context, name: str, called: str, columns: tuple[str, ...], **about: Any) -> Dataset:
+def _bring(context: Context, name: str, called: str, columns: tuple[str, ...], sheet: str, **about: Any) -> Dataset:
     """The data set, its entry, and its first job: all, or nothing."""
     site, number = context.site, datasets.new_number()
+    # A policy without columns yet, which the draft takes over: everything that reads the file reads this sheet.
+    policy = f"[data]\nsheet = {value(sheet)}\n" if sheet else None
+    about["policy"] = policy
     with site.store.reading() as connection:
         chosen = name or datasets.free_name(connection, called)
 
     def along(connection: Connection) -> Dataset:
         account = context.owner.id
         datasets.add(connection, number, name=chosen, columns=columns, account=account, now=site.stamp(), **about)
-        jobs.enqueue(connection, kind="profile", dataset=number, account=account, asked={})
+        jobs.enqueue(
+            connection, kind="profile", dataset=number, account=account, asked={"policy": policy} if policy else {}
+        )
         return _stored(connection, number)
 
     facts = {"kind": about["kind"], "bytes": about.get("size"), "sha256": about.get("hash"), "columns": len(columns)}

@@ -15,7 +15,7 @@ from itertools import chain, islice
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
-from discreet.errors import DataError, DiscreetError, TooManyColumns
+from discreet.errors import DataError, DiscreetError, SheetNeeded, TooManyColumns
 from discreet.policy import Policy
 from discreet.sources import read
 from discreet.sources.engine import MOST_COLUMNS
@@ -72,7 +72,19 @@ def ending_of(name: str) -> str:
     return f"{packed}.{ending}" if packed in formats.ENDINGS else ending
 
 
-def inspect(path: Path, *, name: str, ending: str, settings: Settings, encoding: str = DETECT) -> Inspected:
+class SheetChoice(Problem):
+    """A workbook in which one of several sheets must be chosen."""
+
+    def __init__(self, problem: Problem, sheets: Sequence[str]) -> None:
+        super().__init__(422, problem.problem, remedy="Choose the sheet that is meant.", title="Which sheet?")
+        self.sheets = tuple(sheets)
+        self.kept, self.called = "", ""
+        """The upload that waits for the choice, and its name."""
+
+
+def inspect(
+    path: Path, *, name: str, ending: str, settings: Settings, encoding: str = DETECT, sheet: str = ""
+) -> Inspected:
     """The columns of a file that is what it says and within the limits."""
     if path.stat().st_size == 0:
         raise _unusable(f"{name} is empty.", "Choose a file with a header and at least one row.")
@@ -89,7 +101,7 @@ def inspect(path: Path, *, name: str, ending: str, settings: Settings, encoding:
         if size > settings.largest_table:
             raise _bomb(name, settings)
         text = kind.reader in ("csv", "packed") and encoding != DETECT
-        policy = Policy(encoding=encoding) if text else Policy()
+        policy = Policy(encoding=encoding if text else None, sheet=sheet or None)
         try:
             table = read(path, policy)
         except TooManyColumns as error:
@@ -111,9 +123,8 @@ def in_words(path: Path, name: str) -> Iterator[None]:
         remedy = error.remedy
         if isinstance(error, DataError) and "encoding" in remedy:  # there is no policy yet, but a field in the form
             remedy = "Choose the encoding it is written in (often latin-1 or cp1252), or save it as UTF-8, and send it again."
-        if "--sheet" in remedy:
-            remedy = "Save the sheet that is meant as a workbook of its own or as CSV, and send that."
-        raise _unusable(renamed(error.problem, path, name), remedy) from None
+        problem = _unusable(renamed(error.problem, path, name), remedy)
+        raise (SheetChoice(problem, error.sheets) if isinstance(error, SheetNeeded) else problem) from None
 
 
 def renamed(words: str, path: Path, name: str) -> str:
@@ -182,7 +193,7 @@ def allowed_file(given: str, folders: Sequence[Path]) -> Path:
             422,
             "There is no such file in the folders that are open here.",
             remedy="Give the path of a file as the list shows it. Links and '..' are not followed. "
-            "The operator of this server opens folders with --folder.",
+            "The operator of this server can open more folders.",
         )
     return path
 
@@ -260,7 +271,7 @@ def server_table(given: str, table: str, password: str, servers: Sequence[str]) 
         raise Problem(
             422,
             "That server is not open here.",
-            remedy="The operator of this server opens others by name with --server HOST.",
+            remedy="The operator of this server can open others, by their names.",
         )
     if not table or len(table) > 200:
         raise Problem(422, "The name of the table is missing.", remedy="Give it as schema.table; a view works as well.")

@@ -164,7 +164,7 @@ class TableTask(JobTask):
         def along(connection: Connection) -> None:
             jobs.finish(connection, self.job.id, claim)
             jobs.keep_result(connection, self.job.id, result)
-            if outcome.draft is not None and self.dataset.policy is None:
+            if outcome.draft is not None and not policies.rules(self.dataset.policy):
                 datasets.set_policy(connection, self.dataset.id, outcome.draft, version=self.dataset.version)
             if outcome.along is not None:
                 outcome.along(connection)
