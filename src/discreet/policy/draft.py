@@ -17,13 +17,16 @@ from discreet.policy.schema import DraftedRole, Role
 
 HEAD = """\
 # A draft. Discreet guessed the roles; the question marks say so. A person who knows the data corrects each role and
-# confirms it: remove its question mark, or run: discreet policy confirm POLICY [COLUMN ...] [--all]
+# confirms it.
 # Until then the risk can be measured (quasi?, sensitive? and other? count as quasi), and nothing is written or released.
 #   identifier  names a person (name, number, address)
 #   quasi       an adversary may know it from elsewhere (age, postcode, sex, dates)
 #   sensitive   what an adversary would like to learn (diagnosis, income)
 #   other       none of these; published as it is
 #   drop        left out of everything that is published
+"""
+COMMANDS = """\
+# To confirm a role, remove its question mark, or run: discreet policy confirm POLICY [COLUMN ...] [--all]
 # Check it with: discreet policy check POLICY --data DATA
 """
 
@@ -44,14 +47,19 @@ class Draft:
 
 
 def write_draft(
-    drafts: Iterable[Draft], *, delimiter: str | None = None, encoding: str | None = None, sheet: str | None = None
+    drafts: Iterable[Draft],
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
+    commands: bool = True,
 ) -> str:
-    """The policy file as text.
+    """The policy file as text; it names commands unless it is for a page.
 
     >>> print(write_draft([Draft("zip", "quasi", "looks like a postcode", "{ mask = 5 }")]).splitlines()[-3])
     role = "quasi?"  # looks like a postcode
     """
-    parts, drafts = [HEAD], list(drafts)
+    parts, drafts = [HEAD + (COMMANDS if commands else "")], list(drafts)
     data = {"encoding": encoding, "delimiter": delimiter, "sheet": sheet}
     written = [f"{key} = {value(given)}\n" for key, given in data.items() if given is not None]
     written += [
@@ -64,7 +72,7 @@ def write_draft(
         parts.append("[data]\n" + "".join(written))
     for draft in drafts:
         rule = f"hierarchy = {draft.hierarchy}\n" if draft.hierarchy else ""
-        if draft.values and draft.column.isprintable():
+        if draft.values and commands and draft.column.isprintable():
             rule += f"# Its {draft.values:,} values can be grouped: discreet hierarchy init DATA {shlex.quote(draft.column)} --out FILE\n"
         parts.append(f'[columns.{key_of(draft.column)}]\nrole = "{draft.role}?"  # {draft.reason}\n{rule}')
     return "\n".join(parts) + "\n"
@@ -121,6 +129,46 @@ def edited(source: str, changes: Mapping[str, Change]) -> str:
     if sections:
         text = "\n\n".join([text.rstrip("\n"), *sections]) + "\n"
     return text if _means(text) == wanted else written(wanted)
+
+
+def with_settings(source: str, settings: Mapping[Key, Any]) -> str:
+    """Text of a policy with other settings, given by section and key; None removes one. Comments stay if possible.
+
+    >>> print(with_settings('[data]  # as sent\\ndecimal = ","', {("data", "decimal"): None, ("data", "person"): "nr"}))
+    [data]  # as sent
+    person = "nr"
+    <BLANKLINE>
+    """
+    wanted, sections = tomllib.loads(source), list[str]()
+    lines, places = [[line] for line in source.splitlines()], lines_of(source)
+    for (*section, key), content in settings.items():
+        inner = wanted
+        for name in section:
+            inner = inner.setdefault(name, {})
+        if inner.get(key) == content:
+            continue
+        inner.pop(key, None)
+        if content is not None:
+            inner[key] = content
+        line = [] if content is None else [f"{key_of(key)} = {value(content)}"]
+        place, header = places.get((*section, key)), places.get(tuple(section))
+        if place is not None:
+            lines[place - 1][:1] = line
+        elif header is not None:
+            lines[header - 1] += line
+        elif line:
+            title = f"[{'.'.join(map(key_of, section))}]"
+            if title not in sections:
+                sections.append(title)
+            sections.insert(sections.index(title) + 1, line[0])
+    text = "\n".join(itertools.chain.from_iterable(lines)) + "\n"
+    if sections:
+        text = text.rstrip("\n") + "\n\n" + "\n".join(sections) + "\n"
+    wanted = {name: section for name, section in wanted.items() if section}
+    means = _means(text)
+    return (
+        text if means is not None and {key: part for key, part in means.items() if part} == wanted else written(wanted)
+    )
 
 
 QUESTION = re.compile(r"(?:identifier|quasi|sensitive|other|drop)\?")

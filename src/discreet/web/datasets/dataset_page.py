@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from discreet.anonymity import LOSSES, SEARCHES
+from discreet.anonymity.comparison import KS, SHARES
 from discreet.errors import PolicyError
 from discreet.report.charts.bars import spark
 from discreet.report.toolkit.html import Markup
@@ -34,10 +35,13 @@ TABS = (
     ("profile", "Profile", ""),
     ("risk", "Risk", "/risk"),
     ("attacker", "Attacker", "/attacker"),
+    ("compare", "Compare", "/compare"),
     ("protect", "Protect", "/protect"),
     ("releases", "Releases", "/releases"),
     ("policy", "Policy", "/policy"),
 )
+MOST_EARLIER = 12
+"""Tables whose levels can be chosen again."""
 PAGE = 100
 """Columns whose roles are changed at a time."""
 
@@ -168,6 +172,7 @@ def risk_page(context: Here) -> Response:
     with context.site.store.reading() as connection:
         around = frame(context, connection, "risk")
         assessed = finished(connection, dataset.id, "assess", most=2)
+        listed = finished(connection, dataset.id, "records")
         others = [other for other in datasets.everything(connection) if other.id != dataset.id]
         hierarchies = datasets.hierarchies(connection, dataset.id)
     return context.page(
@@ -175,6 +180,7 @@ def risk_page(context: Here) -> Response:
         assessed=assessed,
         current=is_current(dataset, assessed, hierarchies),
         others=others,
+        listed=listed[0] if listed else None,
         population=next((other for other in others if other.id == dataset.population), None),
         **around,
     )
@@ -193,13 +199,53 @@ def attacker_page(context: Here) -> Response:
     )
 
 
-def protect_page(context: Here, job: str = "") -> Response:
-    """Choose limits; see what was made of them."""
+def compare_page(context: Here, job: str = "") -> Response:
+    """Candidates for publication side by side."""
+    with context.site.store.reading() as connection:
+        around = frame(context, connection, "compare")
+        made = finished(connection, context.loaded.id, "compare", most=20)
+    start = {"k": ", ".join(map(str, KS)), "suppression": "; ".join(f"{share * 100:g}" for share in SHARES)}
+    start |= {"loss": "loss", "search": "optimal"}
+    return context.page(
+        "dataset_compare.html",
+        made=made,
+        shown=next((done for done in made if str(done.job.id) == job), made[0] if made else None),
+        typed={name: context.form.text(name, most=200) for name in start} if context.problem else start,
+        losses=list(LOSSES),
+        searches=SEARCHES,
+        **around,
+    )
+
+
+@dataclass(frozen=True)
+class EarlierLevels:
+    """The levels of a table that was made before, of this data set or of another with the same columns."""
+
+    words: str
+    levels: dict[str, int]
+
+
+def earlier_levels(context: Context, dataset: Dataset) -> dict[str, EarlierLevels]:
+    """Levels that can be taken again, by the number of their job, the newest first."""
+    found = {}
+    with context.site.store.reading() as connection:
+        for job in jobs.newest(connection, kinds=("anonymise",), states=("done",), most=MOST_EARLIER):
+            result = jobs.result(connection, job.id)
+            levels = result.numbers.get("levels") if result is not None else None
+            if levels and set(levels) <= set(dataset.columns):
+                listed = ", ".join(f"{name} {level}" for name, level in levels.items())
+                found[str(job.id)] = EarlierLevels(f"{job.dataset_name}, {jobs.stamp(job.made)[:10]}: {listed}", levels)
+    return found
+
+
+def protect_page(context: Here, job: str = "", k: str = "", suppression: str = "") -> Response:
+    """Choose limits; see what was made of them. A candidate of a comparison brings its own."""
     with context.site.store.reading() as connection:
         around = frame(context, connection, "protect")
         made = finished(connection, context.loaded.id, "anonymise", most=20)
     shown = next((done for done in made if str(done.job.id) == job), made[0] if made else None)
-    typed = {name: context.form.text(name, most=40) for name in START} if context.problem else START
+    chosen = {key: text for key, text in (("k", k), ("suppression", suppression)) if 0 < len(text) <= 20}
+    typed = {name: context.form.text(name, most=40) for name in START} if context.problem else {**START, **chosen}
     return context.page(
         "dataset_protect.html",
         made=made,
@@ -208,33 +254,10 @@ def protect_page(context: Here, job: str = "") -> Response:
         losses=list(LOSSES),
         searches=SEARCHES,
         formats=FORMATS,
+        earlier=earlier_levels(context, context.loaded),
         **around,
     )
 
 
-START = {"k": "5", "suppression": "2", "loss": "loss", "max_risk": "", "risk_model": "prosecutor", "search": "optimal", "format": "csv"}  # fmt: skip
+START = {"k": "5", "suppression": "2", "loss": "loss", "max_risk": "", "risk_model": "prosecutor", "search": "optimal", "format": "csv", "levels": ""}  # fmt: skip
 """What the form begins with."""
-
-
-def policy_page(context: Here) -> Response:
-    """The policy as text, with what was typed, and files of hierarchies."""
-    dataset: Dataset = context.loaded
-    text = typed_policy(context) if "policy" in context.form.fields else dataset.policy or ""
-    with context.site.store.reading() as connection:
-        around = frame(context, connection, "policy")
-        profiled = finished(connection, dataset.id, "profile")
-        hierarchies = datasets.hierarchies(connection, dataset.id)
-    columns = profiled[0].result.numbers["columns"] if profiled else ()
-    return context.page(
-        "dataset_policy.html",
-        text=text,
-        roles=ROLES,
-        reasons={column["name"]: column["reason"] for column in columns},
-        hierarchies={name: content.count("\n") for name, content in hierarchies.items()},
-        **around,
-    )
-
-
-def typed_policy(context: Context) -> str:
-    """The text of a policy that a form sent."""
-    return context.form.verbatim("policy", most=60_000, lines=True).replace("\r\n", "\n")

@@ -6,23 +6,28 @@ from typing import Annotated, Any, Literal
 
 from fastapi import File, Form, UploadFile
 from pydantic import Field
-from sqlalchemy import Connection
 from starlette.responses import Response
 
-from discreet.errors import PolicyError
-from discreet.policy.draft import Change, confirmed, edited
-from discreet.web.datasets import dataset_page, ingest, policies
+from discreet.web.datasets import dataset_page, ingest, policies, policy_page
 from discreet.web.datasets import store as datasets
 from discreet.web.datasets.dataset_page import DATASET, finished
 from discreet.web.datasets.ingest import LONGEST_POLICY
-from discreet.web.datasets.inspection import ENCODINGS, LISTED, PLAIN, files_below
+from discreet.web.datasets.inspection import ENCODINGS, LISTED, PLAIN, SheetChoice, files_below
 from discreet.web.datasets.store import Dataset
 from discreet.web.framework.context import Context, Here, go, or_again
 from discreet.web.framework.forms import Line, Number, Strict
-from discreet.web.framework.problems import Problem, problem_of
+from discreet.web.framework.problems import Problem
 from discreet.web.framework.route import ApiGet, ApiPost, Page, Route, Submit
 from discreet.web.jobs import store as jobs
-from discreet.web.jobs.kinds import KINDS, AnonymiseWanted, AssessWanted, AttackWanted, ProfileWanted
+from discreet.web.jobs.kinds import (
+    KINDS,
+    AnonymiseWanted,
+    AssessWanted,
+    AttackWanted,
+    CompareWanted,
+    ProfileWanted,
+    RecordsWanted,
+)
 from discreet.web.jobs.pages import JobModel, ask, wanted_of
 from discreet.web.jobs.pages import model as job_model
 from discreet.web.jobs.store import ACTIVE
@@ -47,15 +52,18 @@ def datasets_page(context: Here) -> Response:
 
 KINDS_BY_PATH = {"/datasets/upload": "upload", "/datasets/register": "path", "/datasets/connect": "postgres"}
 """The three ways to bring a data set."""
+LONGEST_SHEET = 200
 
 
 def new_page(context: Here) -> Response:
     """The three ways to bring a data set."""
     settings, form = context.site.settings, context.form
+    problem = context.problem
     return context.page(
         "dataset_new.html",
+        choice=problem if isinstance(problem, SheetChoice) else None,
         kind=KINDS_BY_PATH.get(context.route.path, ""),
-        typed={field: form.text(field, most=2_000) for field in ("name", "address", "table", "path")},
+        typed={field: form.text(field, most=2_000) for field in ("name", "address", "table", "path", "encoding")},
         files=files_below(settings.folders),
         folders=[str(folder) for folder in settings.folders],
         servers=settings.servers,
@@ -76,87 +84,19 @@ def bring(context: Here) -> Response:
         password = form.verbatim("password", most=1_000)
         dataset = ingest.bring_table(context, given, table=table, password=password, name=name)
     elif kind == "path":
-        encoding = form.choice("encoding", ENCODINGS)
-        dataset = ingest.bring_file(context, form.text("path", most=2_000), name=name, encoding=encoding)
+        encoding, sheet = form.choice("encoding", ENCODINGS), form.verbatim("sheet", most=LONGEST_SHEET)
+        dataset = ingest.bring_file(context, form.text("path", most=2_000), name=name, encoding=encoding, sheet=sheet)
+    elif kept := form.text("kept", most=100):
+        called, sheet = form.text("called", most=500), form.verbatim("sheet", most=LONGEST_SHEET)
+        dataset = ingest.bring_sheet(context, kept, called=called, sheet=sheet, name=name)
     else:
-        encoding = form.choice("encoding", ENCODINGS)
-        dataset = ingest.bring_upload(context, form.files.get("file"), name=name, encoding=encoding)
+        encoding, sheet = form.choice("encoding", ENCODINGS), form.verbatim("sheet", most=LONGEST_SHEET)
+        file = form.files.get("file")
+        dataset = ingest.bring_upload(context, file, name=name, encoding=encoding, sheet=sheet, waits=True)
     return go(f"/datasets/{dataset.id}", said="brought")
 
 
-def _in_words(error: Exception) -> Problem:
-    return policies.in_words(error) if isinstance(error, PolicyError) else problem_of(error)
-
-
-@or_again(dataset_page.profile_page, _in_words)
-def save_roles(context: Here) -> Response:
-    """Change roles and hierarchies; the risk is measured again."""
-    dataset: Dataset = context.loaded
-    form, rules = context.form, policies.rules(dataset.policy)
-    sure = form.text("confirm", most=20)  # the place of a column whose role is confirmed as chosen, or "all"
-    changes = {}
-    for place, name in enumerate(dataset.columns):
-        if f"role-{place}" not in form.fields:
-            continue
-        role: Any = form.choice(f"role-{place}", [f"{role}{mark}" for mark in ("", "?") for role in dataset_page.ROLES])
-        role = role.removesuffix("?") if sure == str(place) else role
-        rule = policies.rule_of(form.text(f"rule-{place}", most=500))
-        if rules.get(name) != (role, rule):
-            changes[name] = Change(role, rule)
-    text = edited(dataset.policy or "", changes)
-    text = confirmed(text, policies.guesses(text)) if sure == "all" else text
-    changed = ingest.change_policy(context, dataset, text, version=_version(context))
-    page = f"/datasets/{dataset.id}"
-    if sure and sure != "all":
-        return go(page, said="confirmed")
-    if not policies.checked(context.site.store, changed, text).quasi:
-        return go(page, said="roles-only")
-    ask(context, changed, "assess", wanted_of("assess", {}))
-    return go(page, said="roles")
-
-
-@or_again(dataset_page.policy_page, _in_words)
-def confirm_by_form(context: Here) -> Response:
-    """Confirm the role of a column, or of all."""
-    form = context.form
-    columns = None if form.text("all") else [form.verbatim("column", most=1_000)]
-    ingest.confirm_roles(context, context.loaded, columns, version=_version(context))
-    return go(f"/datasets/{context.loaded.id}/policy", said="confirmed")
-
-
-@or_again(dataset_page.policy_page, _in_words)
-def save_policy(context: Here) -> Response:
-    """The policy as text."""
-    text = dataset_page.typed_policy(context)
-    ingest.change_policy(context, context.loaded, text, version=_version(context))
-    return go(f"/datasets/{context.loaded.id}/policy", said="policy")
-
-
-def _version(context: Context) -> int:
-    """The version of the policy that the form was made from."""
-    return context.form.whole("version", least=0, most=10**12)
-
-
-@or_again(dataset_page.policy_page, _in_words)
-def save_hierarchy(context: Here) -> Response:
-    """A file of a hierarchy that the policy can name."""
-    dataset: Dataset = context.loaded
-    upload = context.form.files.get("file")
-    if upload is None or not upload.filename:
-        raise Problem(422, "No file was chosen.", remedy="Choose a .csv file: one row per value, from fine to coarse.")
-    name = policies.file_name(upload.filename)
-    text = policies.hierarchy_text(upload.file.read(policies.LARGEST_HIERARCHY + 1))
-    sample = f'[columns.x]\nrole = "quasi"\nhierarchy = "{name}"\n'
-    policies.parse(sample, {name: text})
-
-    def along(connection: Connection) -> None:
-        datasets.set_hierarchy(connection, dataset.id, name, text)
-
-    context.act("web.policy", dataset.subject, along=along, act="hierarchy", file=name, rows=text.count("\n"))
-    return go(f"/datasets/{dataset.id}/policy", said="hierarchy")
-
-
-@or_again(dataset_page.risk_page, _in_words)
+@or_again(dataset_page.risk_page, policy_page.in_words)
 def save_population(context: Here) -> Response:
     """Among whom an adversary looks."""
     form, dataset = context.form, context.loaded
@@ -172,19 +112,19 @@ def start_profile(context: Here) -> Response:
     return _start(context, "profile", {})
 
 
-@or_again(dataset_page.risk_page, _in_words)
+@or_again(dataset_page.risk_page, policy_page.in_words)
 def start_assessment(context: Here) -> Response:
     """Measure the risk."""
     return _start(context, "assess", {})
 
 
-@or_again(dataset_page.attacker_page, _in_words)
+@or_again(dataset_page.attacker_page, policy_page.in_words)
 def start_attack(context: Here) -> Response:
     """Have the adversary of the published case study plan an attack on it."""
     return _start(context, "attack", {})
 
 
-@or_again(dataset_page.protect_page, _in_words)
+@or_again(dataset_page.protect_page, policy_page.in_words)
 def start_protection(context: Here) -> Response:
     """Search the least lossy table within the limits."""
     form = context.form
@@ -194,7 +134,30 @@ def start_protection(context: Here) -> Response:
     if form.text("max_risk"):
         given["max_risk"] = _number(form.text("max_risk"), "highest risk") / 100
     given["suppression"] = _number(form.text("suppression") or "0", "left out") / 100
+    if earlier := form.text("levels"):
+        levels = dataset_page.earlier_levels(context, context.loaded)
+        if earlier not in levels:
+            raise Problem(422, "That table is not there any more.", remedy="Choose another one, or search the levels.")
+        given["levels"] = levels[earlier].levels
     return _start(context, "anonymise", given)
+
+
+@or_again(dataset_page.risk_page, policy_page.in_words)
+def start_records(context: Here) -> Response:
+    """Have the risk of every record listed."""
+    return _start(context, "records", {})
+
+
+@or_again(dataset_page.compare_page, policy_page.in_words)
+def start_comparison(context: Here) -> Response:
+    """Have the best tables under several limits put side by side."""
+    form = context.form
+    sizes = form.text("k").replace(",", " ").replace(";", " ").split()
+    if not sizes or not all(part.isascii() and part.isdigit() for part in sizes):
+        raise Problem(422, "k: these are no whole numbers.", remedy="Write them as 3 5 10.")
+    shares = [_number(part, "left out") / 100 for part in form.text("suppression").replace(";", " ").split()]
+    given = {name: form.text(name, most=40) for name in ("loss", "search")}
+    return _start(context, "compare", {"k": [int(part) for part in sizes], "suppression": shares, **given})
 
 
 def _start(context: Context, kind: str, given: dict[str, Any]) -> Response:
@@ -259,6 +222,8 @@ class NewFile(Strict):
     path: Annotated[str, Field(min_length=1, max_length=2_000)]
     name: Line | None = None
     encoding: Encoding = "detect"
+    sheet: Annotated[str, Field(max_length=LONGEST_SHEET)] = ""
+    """Of a workbook in which several sheets have tables."""
 
 
 class NewTable(Strict):
@@ -318,14 +283,18 @@ def upload(
     file: Annotated[UploadFile | None, File(description=f"A file that ends in {LISTED}.")] = None,
     name: Annotated[str, Form(max_length=80)] = "",
     encoding: Annotated[Encoding, Form()] = "detect",
+    sheet: Annotated[
+        str, Form(max_length=LONGEST_SHEET, description="Of a workbook in which several sheets have tables.")
+    ] = "",
 ) -> DatasetModel:
     """Keep a file that is sent as multipart/form-data."""
-    return _model(ingest.bring_upload(context, file, name=ingest.chosen_name(name), encoding=encoding))
+    return _model(ingest.bring_upload(context, file, name=ingest.chosen_name(name), encoding=encoding, sheet=sheet))
 
 
 def register(context: Here, wanted: NewFile) -> DatasetModel:
     """Register a file where it is, below a folder that is open for it."""
-    return _model(ingest.bring_file(context, wanted.path, name=wanted.name or "", encoding=wanted.encoding))
+    how = {"encoding": wanted.encoding, "sheet": wanted.sheet}
+    return _model(ingest.bring_file(context, wanted.path, name=wanted.name or "", **how))
 
 
 def connect(context: Here, wanted: NewTable) -> DatasetModel:
@@ -385,6 +354,16 @@ def anonymise(context: Here, number: str, wanted: AnonymiseWanted) -> JobModel:
     return job_model(context, ask(context, context.loaded, "anonymise", wanted))
 
 
+def compare(context: Here, number: str, wanted: CompareWanted) -> JobModel:
+    """Have the best tables under several limits put side by side."""
+    return job_model(context, ask(context, context.loaded, "compare", wanted))
+
+
+def records(context: Here, number: str, wanted: RecordsWanted) -> JobModel:
+    """Have the risk of every record listed, for the custodian only; the job's file holds it."""
+    return job_model(context, ask(context, context.loaded, "records", wanted))
+
+
 def attack(context: Here, number: str, wanted: AttackWanted) -> JobModel:
     """Have an adversary plan an attack on it."""
     return job_model(context, ask(context, context.loaded, "attack", wanted))
@@ -417,17 +396,22 @@ DATASET_ROUTES: tuple[Route, ...] = (
     Page(_PAGE, _READ, dataset_page.profile_page, live=True, loads=DATASET),
     Page(f"{_PAGE}/risk", _READ, dataset_page.risk_page, live=True, loads=DATASET),
     Page(f"{_PAGE}/attacker", _READ, dataset_page.attacker_page, live=True, loads=DATASET),
+    Page(f"{_PAGE}/compare", _READ, dataset_page.compare_page, live=True, loads=DATASET),
     Page(f"{_PAGE}/protect", _READ, dataset_page.protect_page, live=True, loads=DATASET),
-    Page(f"{_PAGE}/policy", _READ, dataset_page.policy_page, live=True, loads=DATASET),
+    Page(f"{_PAGE}/policy", _READ, policy_page.policy_page, live=True, loads=DATASET),
     Page(f"{_PAGE}/remove", _CHANGE, remove_page, loads=DATASET),
-    Submit(f"{_PAGE}/roles", _CHANGE, save_roles, loads=DATASET),
-    Submit(f"{_PAGE}/policy", _CHANGE, save_policy, loads=DATASET),
-    Submit(f"{_PAGE}/confirm", _CHANGE, confirm_by_form, loads=DATASET),
-    Submit(f"{_PAGE}/hierarchies", _CHANGE, save_hierarchy, body="upload", loads=DATASET),
+    Submit(f"{_PAGE}/roles", _CHANGE, policy_page.save_roles, loads=DATASET),
+    Submit(f"{_PAGE}/policy", _CHANGE, policy_page.save_policy, loads=DATASET),
+    Submit(f"{_PAGE}/rows", _CHANGE, policy_page.save_rows, loads=DATASET),
+    Submit(f"{_PAGE}/levels", _CHANGE, policy_page.save_levels, loads=DATASET),
+    Submit(f"{_PAGE}/confirm", _CHANGE, policy_page.confirm_by_form, loads=DATASET),
+    Submit(f"{_PAGE}/hierarchies", _CHANGE, policy_page.save_hierarchy, body="upload", loads=DATASET),
     Submit(f"{_PAGE}/population", _CHANGE, save_population, loads=DATASET),
     Submit(f"{_PAGE}/profile", _CHANGE, start_profile, loads=DATASET),
     Submit(f"{_PAGE}/assess", _CHANGE, start_assessment, loads=DATASET),
     Submit(f"{_PAGE}/attack", _CHANGE, start_attack, loads=DATASET),
+    Submit(f"{_PAGE}/compare", _CHANGE, start_comparison, loads=DATASET),
+    Submit(f"{_PAGE}/records", _CHANGE, start_records, loads=DATASET),
     Submit(f"{_PAGE}/protect", _CHANGE, start_protection, loads=DATASET),
     Submit(f"{_PAGE}/remove", _CHANGE, remove_by_form, loads=DATASET),
     ApiGet("/api/v1/datasets", _READ, dataset_list, returns=Datasets),
@@ -442,6 +426,8 @@ DATASET_ROUTES: tuple[Route, ...] = (
     ApiPost(f"{_API}/profile", _CHANGE, profile, returns=JobModel, status=201, loads=DATASET),
     ApiPost(f"{_API}/assess", _CHANGE, assess, returns=JobModel, status=201, loads=DATASET),
     ApiPost(f"{_API}/anonymise", _CHANGE, anonymise, returns=JobModel, status=201, loads=DATASET),
+    ApiPost(f"{_API}/compare", _CHANGE, compare, returns=JobModel, status=201, loads=DATASET),
+    ApiPost(f"{_API}/records", _CHANGE, records, returns=JobModel, status=201, loads=DATASET),
     ApiPost(f"{_API}/attack", _CHANGE, attack, returns=JobModel, status=201, loads=DATASET),
     ApiPost(f"{_API}/remove", _CHANGE, remove, returns=Removed, loads=DATASET),
 )
