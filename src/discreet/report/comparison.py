@@ -12,7 +12,7 @@ from discreet.report.assessment import REFERENCES
 from discreet.report.charts.axes import linear
 from discreet.report.charts.lines import STROKES, Axes, Line, line_chart
 from discreet.report.toolkit import page
-from discreet.report.toolkit.page import Figure, Finding, Pill, Row, Table
+from discreet.report.toolkit.page import Figure, Finding, Part, Pill, Row, Table
 from discreet.report.toolkit.words import every, people, plural
 from discreet.wording import brief_percent, fine_percent, measure
 
@@ -40,10 +40,26 @@ def comparison_page(
     policy: Policy | None = None,
 ) -> str:
     """The report: findings, a picture per metric, every candidate, method, command."""
+    missing = len(comparison.candidates) - len(comparison.possible)
+    pills = [Pill("=", plural(len(comparison.candidates), "candidate"), "plain")]
+    if missing:
+        pills.append(Pill("▲", f"{missing:,} not possible", "danger"))
+    return page.document(
+        comparison_parts(comparison, command=command, policy=policy),
+        kicker="Candidates for publication",
+        title=title,
+        about=[source, people(comparison.records)],
+        pills=pills,
+        created=created,
+        version=version,
+    )
+
+
+def comparison_parts(comparison: TableComparison, *, command: str, policy: Policy | None = None) -> list[Part]:
+    """The sections of the report."""
     metrics = list(dict.fromkeys(one.loss_name for one in comparison.candidates))
     figures = [figure for metric in metrics for figure in _figures(comparison, metric)]
-    missing = len(comparison.candidates) - len(comparison.possible)
-    parts = [
+    return [
         page.findings(_findings(comparison, metrics), figures),
         page.evidence(figures),
         page.section("candidates", "Candidates", *(_table(comparison, metric) for metric in metrics)),
@@ -64,18 +80,6 @@ def comparison_page(
         ),
         page.reproduce(command, note=page.policy_note(policy)),
     ]
-    pills = [Pill("=", plural(len(comparison.candidates), "candidate"), "plain")]
-    if missing:
-        pills.append(Pill("▲", f"{missing:,} not possible", "danger"))
-    return page.document(
-        parts,
-        kicker="Candidates for publication",
-        title=title,
-        about=[source, people(comparison.records)],
-        pills=pills,
-        created=created,
-        version=version,
-    )
 
 
 def _findings(comparison: TableComparison, metrics: Sequence[str]) -> Iterator[tuple[str, Finding]]:

@@ -45,7 +45,8 @@ def started(supervisor: Supervisor, number: int) -> int:
 
 
 def test_every_kind_of_job_is_done_once_with_its_entry(app: FastAPI, supervisor: Supervisor) -> None:
-    wanted = {"profile": {}, "assess": {}, "anonymise": {"k": 2, "suppression": 0.5}, "attack": {}}
+    wanted = {"profile": {}, "assess": {}, "anonymise": {"k": 2, "suppression": 0.5}, "attack": {}, "records": {}}
+    wanted |= {"compare": {"k": [2, 3], "suppression": [0.0, 0.5], "loss": "loss", "search": "optimal"}}
     numbers = {kind: enqueue(app, kind=kind, **asked) for kind, asked in wanted.items()}
     work(supervisor, *numbers.values())
     assert {kind: look(app, number).problem for kind, number in numbers.items()} == dict.fromkeys(wanted)
@@ -53,7 +54,19 @@ def test_every_kind_of_job_is_done_once_with_its_entry(app: FastAPI, supervisor:
     with app.state.site.store.reading() as connection:
         found = {kind: jobs.result(connection, number) for kind, number in numbers.items()}
     assert all(one is not None and one.hash for one in found.values())
-    assert [kind for kind, one in found.items() if one and one.report] == ["assess", "anonymise", "attack"]
+    assert [kind for kind, one in found.items() if one and one.report] == ["assess", "anonymise", "attack", "compare"]
+    compared, listed = found["compare"], found["records"]
+    assert compared is not None
+    assert [(one["k"], one["suppression"]) for one in compared.numbers["candidates"]] == [
+        (2, 0),
+        (2, 0.5),
+        (3, 0),
+        (3, 0.5),
+    ]
+    assert listed is not None
+    assert listed.file is not None
+    rows = (app.state.site.places.folder.path / listed.file).read_text(encoding="utf-8").splitlines()
+    assert [row.split(",")[0] for row in rows] == ["row", *map(str, range(1, 13))]
     table = found["anonymise"]
     assert table is not None
     path = app.state.site.places.folder.find(table.file or "")

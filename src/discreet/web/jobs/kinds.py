@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 from sqlalchemy import Table
 
 from discreet.anonymity import LOSSES, SEARCHES
+from discreet.anonymity.comparison import KS, SHARES
 from discreet.store.tables.linkage import WORK
 from discreet.store.tables.web import JOB
 from discreet.web.framework.forms import Strict
 
 FORMATS = ("csv", "csv.gz", "parquet")
+MOST_COMPARED = 6
+"""Values of k, and shares, that are compared at a time."""
 
 
 class ProfileWanted(Strict):
@@ -39,6 +42,25 @@ class AnonymiseWanted(Strict):
     risk_model: Literal["prosecutor", "journalist", "marketer"] = "prosecutor"
     search: Literal[SEARCHES] = "optimal"  # type: ignore[valid-type]
     format: Literal["csv", "csv.gz", "parquet"] = "csv"
+    levels: dict[str, Annotated[int, Field(ge=0, le=1_000)]] | None = Field(default=None, max_length=500)
+    """Taken as given, instead of searched: the levels of an earlier table."""
+
+
+Size = Annotated[int, Field(ge=1, le=10**9)]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class CompareWanted(Strict):
+    """The best table for every combination of these."""
+
+    k: list[Size] = Field(default_factory=lambda: [*KS], min_length=1, max_length=MOST_COMPARED)
+    suppression: list[Share] = Field(default_factory=lambda: [*SHARES], min_length=1, max_length=MOST_COMPARED)
+    loss: Literal[tuple(LOSSES)] = "loss"  # type: ignore[valid-type]
+    search: Literal[SEARCHES] = "optimal"  # type: ignore[valid-type]
+
+
+class RecordsWanted(Strict):
+    """The risk of every record, for the custodian only."""
 
 
 class AttackWanted(Strict):
@@ -99,6 +121,8 @@ KINDS: dict[str, JobKind] = {
     for kind in (
         JobKind("profile", "profile the columns", "table_work:profile_table", ProfileWanted),
         JobKind("assess", "measure the risk", "table_work:assess_table", AssessWanted, tab="/risk", report="Risk"),
+        JobKind("records", "list the risk of every record", "table_work:list_records", RecordsWanted, tab="/risk"),
+        JobKind("compare", "compare candidates", "table_work:compare_candidates", CompareWanted, tab="/compare", report="Candidates for publication"),
         JobKind("anonymise", "anonymise", "table_work:anonymise_table", AnonymiseWanted, tab="/protect", report="Anonymised table"),
         JobKind("attack", "plan an attack", "table_work:attack_table", AttackWanted, tab="/attacker", report="Planning adversary"),
         JobKind("project", "report on a whole project", "table_work:report_project", ProjectWanted, report="Whole project"),

@@ -44,6 +44,10 @@ def ask(context: Context, dataset: Dataset, kind: str, wanted: Strict) -> int:
             "This risk is measured among the people of a population, and this data set has no table of one.",
             remedy="Choose the prosecutor's risk, or set the population on the tab Risk.",
         )
+    if unknown := [name for name in asked.get("levels", ()) if name not in dataset.columns]:
+        raise Problem(
+            422, f"The data set has no column '{unknown[0]}'.", remedy="Give levels of its quasi-identifiers."
+        )
     if kind == "attack" and "attack" in asked:
         Attack.from_dict(asked["attack"])
     if kind != "profile":
@@ -145,7 +149,7 @@ def cancel_by_form(context: Here) -> Response:
 
 
 def file(context: Here, number: str) -> Response:
-    """The anonymised table; that it was handed over is written down first."""
+    """The anonymised table, or the risk of every record; that it was handed over is written down first."""
     job: Job = context.loaded
     with context.site.store.reading() as connection:
         result = jobs.result(connection, job.id)
@@ -154,19 +158,17 @@ def file(context: Here, number: str) -> Response:
         raise Problem(
             404, "This job has no file, or no longer.", remedy="Anonymise the data set again if you need the table."
         )
-    after = result.numbers.get("after") or {}
-    context.act(
-        "anonymity.published",
-        f"dataset:{job.dataset}/job:{job.id}",
-        job=job.id,
-        data=job.dataset_name,
-        people=after.get("records"),
-        least_group=after.get("k"),
-        file=path.name,
-    )
+    after, subject = result.numbers.get("after") or {}, f"dataset:{job.dataset}/job:{job.id}"
+    facts: dict[str, Any] = {"job": job.id, "data": job.dataset_name, "file": path.name}
+    if job.kind == "records":  # the custodian's own: nothing of it is published
+        context.act("web.dataset", subject, act="risk of every record taken", rows=result.numbers["rows"], **facts)
+    else:
+        people, least = after.get("records"), after.get("k")
+        context.act("anonymity.published", subject, people=people, least_group=least, **facts)
     ending = path.name.partition(".")[2]
     stem = job.dataset_name.rpartition("/")[2].partition(".")[0] or "table"
-    return attachment(path, f"{stem}-anonymised-{job.id}.{ending}", ENDINGS[ending])
+    what = "risk-of-every-record" if job.kind == "records" else "anonymised"
+    return attachment(path, f"{stem}-{what}-{job.id}.{ending}", ENDINGS[ending])
 
 
 def attachment(path: Path, name: str, kind: str) -> Response:

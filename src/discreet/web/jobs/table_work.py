@@ -6,11 +6,23 @@ import os
 import shlex
 from dataclasses import asdict
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Any, cast
 
 from discreet import __version__
-from discreet.anonymity import Anonymised, Point, Progress, Seen, anonymise, frontier, sweep
+from discreet.anonymity import (
+    Anonymised,
+    Candidate,
+    Point,
+    Progress,
+    Seen,
+    TableComparison,
+    anonymise,
+    compare,
+    frontier,
+    sweep,
+)
 from discreet.attacker import Attack, Attacked
 from discreet.attacker.population import Targets
 from discreet.errors import DataError
@@ -23,7 +35,9 @@ from discreet.report import (
     assessment_page,
     attack_findings,
     attack_page,
+    comparison_page,
     findings,
+    given_words,
     profile_findings,
 )
 from discreet.report.anonymisation import anonymised_parts
@@ -31,11 +45,13 @@ from discreet.report.anonymisation_findings import Case as AnonymisedCase
 from discreet.report.assessment import assessment_parts
 from discreet.report.attack import attack_parts
 from discreet.report.attack_charts import Case as AttackCase
+from discreet.report.comparison import comparison_parts
 from discreet.report.project import ProjectFile, Story, project_page
 from discreet.report.project.ledger_facts import disclosed_in
 from discreet.report.project.measurement import measure_tables
 from discreet.report.project.report import project_parts
 from discreet.risk import Assessment, assess, profile
+from discreet.sources.export.record_list import write_listing
 from discreet.web.jobs import store as jobs
 from discreet.web.jobs.process import JobOutcome, TableTask
 
@@ -45,7 +61,7 @@ PROFILED = 500_000
 """Larger tables are reported without a profile of every column."""
 DRAWN = 20_000
 """Lattices up to this many nodes are drawn whole."""
-CHOICES = ("k", "suppression", "loss", "max_risk", "risk_model", "search")
+CHOICES = ("k", "suppression", "loss", "max_risk", "risk_model", "search", "levels")
 """What a custodian chooses; the same names as on the command line."""
 COUNTING = "Counting people who look alike"
 
@@ -53,7 +69,9 @@ COUNTING = "Counting people who look alike"
 def profile_table(task: TableTask) -> JobOutcome:
     """Columns, how people spread over them, who is unique; and a draft policy."""
     counted = task.counting(len(task.dataset.columns) + 1, upto=0.95, words="Counting column by column")
-    profiled = profile(task.table(counted), largest=LARGEST)
+    table = task.table(counted)
+    profiled = profile(table, largest=LARGEST)
+    written = {key: table.engine.dialect[key] for key in ("delimiter", "sheet") if key in table.engine.dialect}
     confirm = "Confirm them, or correct what an adversary could know, and save the roles."
     shown = [asdict(finding) for finding in profile_findings(profiled)]
     for finding in shown:
@@ -62,7 +80,7 @@ def profile_table(task: TableTask) -> JobOutcome:
     return JobOutcome(
         event="risk.profiled",
         numbers={**profiled.to_dict(), "findings": shown},
-        draft=write_draft(profiled.drafts(), encoding=task.dataset.encoding),
+        draft=write_draft(profiled.drafts(), encoding=task.dataset.encoding, commands=False, **written),
         details={"people": profiled.records, "columns": len(profiled.columns)},
     )
 
@@ -168,12 +186,13 @@ def anonymise_table(task: TableTask) -> JobOutcome:
     task.tell("Writing the table and reading it back", 0.85)
     file = _write(task, result)
     name = task.dataset.name
-    options = [f"--{choice.replace('_', '-')} {value}" for choice, value in given.items()]
+    shown = {**given, **({"levels": "levels.json"} if "levels" in given else {})}
+    options = [f"--{choice.replace('_', '-')} {value}" for choice, value in shown.items()]
     frame: dict[str, Any] = {"source": name, "policy": task.policy, "frontier": points, "lattice": nodes}
     frame["formulas"] = None if file is None else result.formulas(file)
     frame["utility"] = result.measures() if after is not None else None
     frame["command"] = task.command("anonymise", *options, "--out safe.csv")
-    shown = anonymised_findings(result, before=before, after=after, source=name)
+    found = anonymised_findings(result, before=before, after=after, source=name)
     roles = [f"{column} ({about['role']}): {about['treatment']}" for column, about in result.columns.items()]
     return JobOutcome(
         event="anonymity.made",
@@ -182,10 +201,11 @@ def anonymise_table(task: TableTask) -> JobOutcome:
             "heights": {column.name: column.hierarchy.height for column in result.recoding.classes.columns},
             "frontier": [point.to_dict() for point in points],
             "formulas": frame["formulas"],
+            "given": given_words(result) if "levels" in given else None,
             "measures": None if frame["utility"] is None else frame["utility"].to_dict(),
             "before": before.to_dict(),
             "after": None if after is None else after.to_dict(),
-            "findings": [asdict(finding) for finding in shown],
+            "findings": [asdict(finding) for finding in found],
         },
         parts=anonymised_parts(AnonymisedCase.of(result, before, after), **frame),
         report=anonymised_page(result, before=before, after=after, **task.head(f"Anonymised: {name}"), **frame),
@@ -202,16 +222,66 @@ def anonymise_table(task: TableTask) -> JobOutcome:
     )
 
 
+def compare_candidates(task: TableTask) -> JobOutcome:
+    """The best table for every combination of limits, side by side."""
+    asked = task.asked
+    sizes, shares = sorted(set(asked["k"])), sorted(set(asked["suppression"]))
+    classes = task.table(task.counting(1, upto=0.2, words=COUNTING)).classes()
+    candidates: list[Candidate] = []
+    choices = list(product(sizes, shares))
+    for done, (k, share) in enumerate(choices):
+        task.tell(f"Searching: candidate {done + 1} of {len(choices)}", 0.2 + 0.7 * done / len(choices))
+        candidates += compare(classes, k, share, asked["loss"], search=asked["search"]).candidates
+    found = TableComparison(classes.records, classes.names, tuple(candidates))
+    name = task.dataset.name
+    options = [f"--k {','.join(map(str, sizes))}", f"--suppression {','.join(f'{share:g}' for share in shares)}"]
+    options += [f"--{choice} {asked[choice]}" for choice in ("loss", "search")]
+    frame: dict[str, Any] = {"policy": task.policy, "command": task.command("compare", *options)}
+    return JobOutcome(
+        event="risk.assessed",
+        numbers=found.to_dict(),
+        parts=comparison_parts(found, **frame),
+        report=comparison_page(found, source=name, **task.head(f"Candidates for {name}"), **frame),
+        policy=task.policy,
+        risk_before=Fraction(1, int(classes.sizes.min())),
+        details={"people": classes.records, "candidates": len(choices), "possible": len(found.possible)},
+    )
+
+
+def list_records(task: TableTask) -> JobOutcome:
+    """The risk of every record in the order of the file, for custodians only."""
+    table = task.table(task.counting(2 + len(task.policy.sensitive), upto=0.5, words=COUNTING))
+    population = task.population_table(lambda: task.tell("Counting the population", 0.5))
+    assessment = assess(table, population=population if population is not None else task.population_size)
+    task.tell("Writing the risk of every record", 0.7)
+    records = assessment.records()
+    path = task.places.folder.new("result", "csv")
+    write_listing(records.columns, path, overwrite=False)
+    _sync(path)
+    return JobOutcome(
+        event="risk.assessed",
+        numbers={"records": assessment.records, "rows": len(records), "columns": list(records.columns)},
+        policy=task.policy,
+        file=path,
+        risk_before=Fraction(1, assessment.k),
+        details={**facts(assessment), "rows": len(records), "list": "the risk of every record"},
+    )
+
+
 def _write(task: TableTask, result: Anonymised) -> Path | None:
     """The private file, on the disk before the store speaks of it."""
-    if not result.published.records:
+    if not result.published.records or result.exceeded:
         return None
     path = task.places.folder.new("result", task.asked.get("format") or "csv")
     result.write(path)
     path.chmod(0o600)
+    _sync(path)
+    return path
+
+
+def _sync(path: Path) -> None:
     with path.open("rb") as file:
         os.fsync(file.fileno())
-    return path
 
 
 def report_project(task: TableTask) -> JobOutcome:
