@@ -204,7 +204,7 @@ def remains(case: Case) -> Iterator[str]:
     elif case.after is not None and case.after.inference:
         yield f"{hidden} No limit was set for that; the findings say how often it happens."
     else:
-        yield f"{hidden} This was not looked at here: ask for `--diversity` or `--closeness` where it matters."
+        yield f"{hidden} This was not looked at here: ask for diversity or closeness (`--diversity`, `--closeness`) where it matters."
     if case.suppressed:
         yield (
             "The people left out are those with rare values: groups that are small already are smaller in the published "

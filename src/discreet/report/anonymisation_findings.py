@@ -368,7 +368,7 @@ def proof(case: Case) -> Finding:
     if case.result.search == "given":
         return Finding(
             given_words(case.result),
-            "Allow more people to be left out, or search again (without `--levels`)."
+            "Allow more people to be left out, or search the levels again (without `--levels`)."
             if case.result.exceeded
             else "Compare with earlier tables that have the same levels; search again where the loss has grown too much.",
         )
@@ -385,7 +385,7 @@ def proof(case: Case) -> Finding:
         return Finding(
             f"This is the best of the minimal ones among {nodes} ({counted}), as OLA is published: no finer one is allowed, "
             "but a coarser one may lose less.",
-            "Search with `--search optimal` to be certain.",
+            "Search the optimum (`--search optimal`) to be certain.",
         )
     if not certificate.optimal:
         stopped = f"The search was stopped after {certificate.evaluated:,} of {nodes} were counted"

@@ -169,12 +169,12 @@ def in_population(assessment: Assessment, source: str) -> Finding:
         return Finding(
             f"With {seen if uniques else 'no unique people in the data'} and no population to compare, these "
             "figures are the worst case: an adversary who knows that the target is in the data.",
-            "Give `--population` a table of the people the data were drawn from, or just their number, to see how many are "
-            "really unique.",
+            "Give a table of the people the data were drawn from as population (`--population`), or just their number, to "
+            "see how many are really unique.",
         )
     population = f"the {people(estimate.population)} of the population"
     seen = f"against {percent(assessment.uniques / assessment.records)} who are unique in {source}"
-    step = "Give a table of the population with `--population` to count instead of estimating."
+    step = "Give a table of the population (`--population`) to count instead of estimating."
     if estimate.dankar == 0:
         return Finding(f"An estimated 0 of {population} are unique, {seen}.", step)
     number = about(estimate.dankar * estimate.population)
@@ -244,13 +244,13 @@ def telling(profile: Profile) -> Iterator[Finding]:
     if profile.records > SEARCHED and profile.singling_out.largest == 1 < len(profile.columns):
         yield Finding(
             f"Columns were looked at one by one: the table has more than {SEARCHED:,} people.",
-            "Search combinations with `--largest 3`; it takes longer and more memory.",
+            "Search combinations of up to three columns (`--largest 3`); it takes longer and more memory.",
         )
     if best.unique == 0:
         reach = plural(profile.singling_out.largest, "column")
         yield Finding(
             f"No combination of up to {reach} singles out any of the {profile.records:,} people.",
-            "Look at larger combinations before you rely on it: `--largest`.",
+            "Look at larger combinations before you rely on it (`--largest`).",
         )
         return
     names, only, single = listed(best.columns), len(best.columns) == 1, profile.telling[0]
@@ -309,7 +309,7 @@ def roles(profile: Profile, policy: Policy | None) -> Iterator[Finding]:
             yield Finding(
                 f"{guessed.format(listed(policy.unconfirmed))} that no person has confirmed. Until then, what would be "
                 "published counts as a quasi-identifier.",
-                "Correct what is wrong in the policy, then confirm it: `discreet policy confirm`.",
+                "Correct what is wrong in the policy, then confirm it (`discreet policy confirm`).",
             )
         return
     doubtful = [column.name for column in profile.columns if column.role == "other"]
@@ -318,5 +318,5 @@ def roles(profile: Profile, policy: Policy | None) -> Iterator[Finding]:
     nothing = f"; for {listed(doubtful)} nothing pointed to a role" if doubtful else ""
     yield Finding(
         f"{guesses} from names and values{nothing}.",
-        "Confirm them: draft a policy with `discreet policy init`, and correct what an adversary could know.",
+        "Confirm them in a policy (`discreet policy init` drafts one), and correct what an adversary could know.",
     )

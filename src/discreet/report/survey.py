@@ -40,7 +40,7 @@ def weighted_finding(assessment: Assessment, found: WeightedRisk) -> Finding:
         f"{lowered(part(number, assessment.records))} {agree(number, 'has', 'have')} an individual risk above "
         f"{one_in(assessment.threshold)}.",
         f"Protect those with the highest risk first, which is {brief_percent(found.highest)}: "
-        "`discreet assess --records` lists the risk of every row, for the custodian only. Limits are still compared "
+        "The risk of every row can be listed for the custodian only (`discreet assess --records`). Limits are still compared "
         "with the risk among the people in the data, which is never lower.",
     )
 

@@ -214,7 +214,7 @@ def _head(text: str) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         head = None
     if not is_head(head):
-        remedy = "Paste what `discreet ledger head --json` printed, or what a file of it holds."
+        remedy = "Paste all of it: the text in braces, from the first to the last."
         raise Problem(422, "That is not a head of a ledger.", remedy=remedy)
     return dict(head)
 

@@ -30,7 +30,7 @@ def names(page: str) -> list[str]:
 def test_without_a_gateway_the_page_says_how_to_start_one(app: FastAPI) -> None:
     page = signed_in(app, "custodian").get("/gateway").text
     assert "No gateway has written into this ledger yet" in page
-    assert "discreet gateway --upstream" in page
+    assert "in front of a database, with a policy" in page
 
 
 def test_the_page_says_what_the_gateway_is_not_with_and_without_users(app: FastAPI) -> None:

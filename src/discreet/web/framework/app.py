@@ -136,7 +136,7 @@ class Shell:
             if (name if colon and port.isdigit() else host) in self.names:
                 await self.app(scope, receive, with_headers)
                 return
-            remedy = "Use the address that was given to you; the operator sets it with --origin."
+            remedy = "Use the address that was given to you; the operator of this server sets it."
             problem = Problem(400, "This server goes by another name.", remedy=remedy)
             await self.answer(Request(scope), problem)(scope, receive, with_headers)
         except Exception as error:

@@ -19,11 +19,12 @@ from discreet import __version__
 from discreet.ledger import Ledger
 from discreet.ledger.entry import timestamp
 from discreet.report.toolkit.html import Markup
-from discreet.report.toolkit.page import prose, stylesheet
+from discreet.report.toolkit.page import stylesheet
 from discreet.report.toolkit.words import MONTHS, plural
 from discreet.store import Store
 from discreet.web.accounts.accounts import Hasher
 from discreet.web.datasets.files import DatasetPlaces, Folder
+from discreet.web.framework.page_words import page_prose, page_section
 from discreet.web.framework.route import Route
 from discreet.web.framework.settings import Settings
 from discreet.wording import percent
@@ -104,7 +105,7 @@ def _environment() -> jinja2.Environment:
         finalize=lambda value: markupsafe.Markup(value.text) if isinstance(value, Markup) else value,  # noqa: S704
     )
     # Sections that a job had the report build: everything in them was escaped before they were stored.
-    environment.filters.update(FILTERS, built=markupsafe.Markup)
+    environment.filters.update(FILTERS)
     environment.globals.update(version=__version__, asset=asset_address)
     return environment
 
@@ -229,7 +230,8 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "anonymised": lambda table: (table[0], f"anonymised: {table[1]}"),
     "parts": lambda number, parts: amount(Fraction(number, parts)),
     "amount": amount,
-    "prose": prose,
+    "prose": page_prose,
+    "built": page_section,
 }
 """What templates may use."""
 

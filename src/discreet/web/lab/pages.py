@@ -32,10 +32,7 @@ from discreet.web.lab.controls import CONTROLS, LabQuery, against, shown, toml
 
 QUICK, SLOW = 64, 1024
 """Largest smallest group for which the least fine is computed if the adversary is deterred already, and if not."""
-TOO_FAR = (
-    "Raise the cost of an attempt, or have a fine for each detected attempt and a constant chance of detection. "
-    "The command discreet attack looks further."
-)
+TOO_FAR = "Raise the cost of an attempt, or have a fine for each detected attempt and a constant chance of detection."
 
 
 def lab_page(context: Here) -> Response:

@@ -40,7 +40,7 @@ def more(context: Context, kept: StoredRelease, recipients: list[str]) -> int:
         made = plans.everything(connection, release=kept.name, states=("made",))
     if not made:
         words = "This release was made on the command line, so its data set is not known here."
-        remedy = f'Use the command line: discreet release add-recipient "{kept.name}"'
+        remedy = "Add the recipient where it was made, on the command line."
         raise Problem(409, words, remedy=remedy, title="Not possible here")
     return _begin(context, "more", _further(context, made[-1].content, kept, recipients))
 

@@ -288,9 +288,7 @@ def content_of(context: Context, wanted: NewPlan) -> dict[str, Any]:
     text, policy = policies.with_quasi(context.site.store, data, otherwise=lacking)
     policies.require_confirmed(policy)
     if Registry(context.site.ledger).find(wanted.name) is not None:
-        remedy = (
-            "Add recipients on its page, or choose another name. A next version is made with: discreet release make"
-        )
+        remedy = "Add recipients on its page, or choose another name."
         raise Problem(409, "There is a release of this name already.", remedy=remedy, title=NOT_PLANNED)
     return {
         **wanted.model_dump(exclude={"name", "dataset", "population"}),
