@@ -9,6 +9,7 @@ import numpy as np
 
 from discreet.kernel.arrays import Flags, Floats, Ints, group, pack, total
 from discreet.kernel.hierarchy import Coded, Histogram, read_only
+from discreet.kernel.record_numbers import same_number
 
 MOST = 1e300
 """Sums of weights stay below, so that they are numbers."""
@@ -96,9 +97,15 @@ def sums(member: Ints, weights: Floats, groups: int) -> Floats:
 
 
 def numbered(coded: Coded) -> Ints:
-    """Numbers from 0 on for the values of a column; -1 where there is none, or a blank one."""
-    known = np.array([value is not None and bool(value.strip()) for value in coded.values], dtype=bool)
-    return np.where(known, np.arange(len(known)), -1)[coded.codes] if len(known) else coded.codes
+    """Numbers from 0 on for the values of a column, one for all spellings of a value; -1 where there is none.
+
+    >>> numbered(Coded(("7", "07", "H1", None), np.array([0, 1, 2, 3]))).tolist()
+    [0, 0, 1, -1]
+    """
+    places: dict[str, int] = {}
+    spelt = [same_number(value) for value in coded.values]
+    numbers = [-1 if number is None else places.setdefault(number, len(places)) for number in spelt]
+    return np.array(numbers, dtype=np.int64)[coded.codes]
 
 
 def people_of_rows(columns: Mapping[str, Coded], count: Sequence[str]) -> Ints:

@@ -1,13 +1,11 @@
 """Numbers of people: whether those of a column repeat, and whose row a row is.
 
-Two spellings of one number are one person. What counts as the same number is decided here and nowhere else: in SQL,
-where a column is searched for numbers that repeat, and in Python, where the people of a declared column are numbered.
+Two spellings of one number are one person. What counts as the same number is decided in `kernel.record_numbers`, and here
+in SQL, where a column is searched for numbers that repeat.
 """
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -15,15 +13,8 @@ import numpy as np
 
 from discreet.errors import ColumnError
 from discreet.kernel import Coded
-from discreet.kernel.arrays import Ints, Label, group, pack
-
-SEPARATORS = " ./_"
-"""What separates the parts of a number, whichever of them or a dash is written."""
-DASHES = "-" * len(SEPARATORS)
-ALIKE = str.maketrans(SEPARATORS, DASHES)
-FRACTION = re.compile(r"^(\W*[0-9]+)[.,]0+$")
-EDGES = re.compile(r"^[+#,;:\s]+|[+#,;:\s]+$")
-INNER_ZEROS = re.compile(r"(?<=[A-Z])0+(?=[0-9])")
+from discreet.kernel.arrays import Ints, group, pack
+from discreet.kernel.record_numbers import DASHES, SEPARATORS, same_number
 
 # Numbers of people: a text of letters and digits that repeats means several rows for one person.
 DIGIT = "[0-9\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\uff10-\uff19]"
@@ -106,32 +97,6 @@ def numbering_sql(
     totals = [*sums[:4], stems, *sums[4:]]
     named = ", ".join(f"CAST({total} AS BIGINT) AS s{place}" for place, total in enumerate(totals))
     return f"SELECT {named} FROM ({rated}) AS rated"
-
-
-def same_number(value: Label) -> str | None:
-    """The number that a value spells; None if it is blank.
-
-    Case, blanks, the width and script of characters, the kind of separators, leading zeros, signs around it and a
-    fraction of nothing do not make it another one: it is better to take two people for one than one for two.
-
-    >>> same_number("ab 0.1 "), same_number("AB-0-1"), same_number("007"), same_number("0"), same_number(" ")
-    ('AB-0-1', 'AB-0-1', '7', '', None)
-    >>> {same_number(text) for text in ("7", "7.0", "+7", "#7,", "\t7", "7\u00a0", "\uff17", "\u0667", "\u200b07")}
-    {'7'}
-    >>> same_number("P07") == same_number("p7"), same_number("P07") == same_number("P70")
-    (True, False)
-    """
-    if value is None:
-        return None
-    plain = value
-    if not plain.isascii():
-        wide = unicodedata.normalize("NFKC", plain)
-        plain = "".join(str(unicodedata.digit(sign, sign)) for sign in wide if unicodedata.category(sign) != "Cf")
-    plain = " ".join(plain.upper().split())
-    if not plain:
-        return None
-    spelt = EDGES.sub("", FRACTION.sub(r"\1", plain))
-    return INNER_ZEROS.sub("", spelt.translate(ALIKE).lstrip("0")) if spelt else plain
 
 
 def number_people(columns: Mapping[str, Coded], counts: Ints, *, source: str) -> Ints:
