@@ -119,3 +119,20 @@ def test_a_workbook_waits_until_its_sheet_is_chosen_once(app: FastAPI) -> None:
 def _all(app: FastAPI) -> list[datasets.Dataset]:
     with app.state.site.store.reading() as connection:
         return datasets.everything(connection)
+
+
+def test_a_column_that_nobody_decided_on_is_refused_at_once(app: FastAPI) -> None:
+    number = make_dataset(app, "custodian", policy='[columns.sex]\nrole = "quasi"\n')
+    browser, before = signed_in(app, "custodian"), snapshot(app)
+    answer = browser.post(
+        f"/datasets/{number}/protect",
+        {"k": "2", "loss": "loss", "risk_model": "prosecutor", "search": "optimal", "format": "csv"},
+    )
+    assert (answer.status_code, "Without a role: age" in answer.text) == (409, True)
+    assert snapshot(app) == before
+
+
+def test_a_sheet_of_what_is_no_workbook_is_refused(app: FastAPI) -> None:
+    answer = upload(signed_in(app, "custodian"), "a.csv", b"sex\nF\n", sheet="Visits")
+    assert (answer.status_code, "no workbook" in answer.text) == (422, True)
+    assert _all(app) == []

@@ -100,6 +100,8 @@ def inspect(
             size = total or 0
         if size > settings.largest_table:
             raise _bomb(name, settings)
+        if sheet and kind.reader != "spreadsheet":
+            raise _unusable(f"{name} is no workbook, so it has no sheet.", "Leave the field for the sheet empty.")
         text = kind.reader in ("csv", "packed") and encoding != DETECT
         policy = Policy(encoding=encoding if text else None, sheet=sheet or None)
         try:

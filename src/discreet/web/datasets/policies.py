@@ -31,6 +31,8 @@ PRESETS: dict[str, Sequence[Any]] = {
 }
 """What is offered for a column that looks like this, beside what it has and what was suggested."""
 ANY = {"any": "*"}
+MOST_NAMED = 10
+"""Columns that a refusal names."""
 
 
 def parse(text: str, hierarchies: Mapping[str, str], columns: Sequence[str] | None = None) -> Policy:
@@ -160,6 +162,19 @@ def require_confirmed(policy: Policy) -> None:
             f"Not confirmed: {policy.spelled(policy.unconfirmed)}. Nothing is written or released by guessed roles.",
             remedy="Confirm the roles on the tab Policy of the data set, or correct them on its tab Profile.",
             title="The roles are not confirmed",
+        )
+
+
+def require_declared(policy: Policy, columns: Sequence[str]) -> None:
+    """Stop where something would be written or released and a column has no role: nobody decided on it."""
+    known = {*policy.roles, policy.count, policy.weight}
+    if undeclared := [name for name in columns if name not in known]:
+        more = f" and {len(undeclared) - MOST_NAMED:,} more" if len(undeclared) > MOST_NAMED else ""
+        raise Problem(
+            409,
+            f"Without a role: {', '.join(undeclared[:MOST_NAMED])}{more}. Nothing is published that nobody decided on.",
+            remedy="Give each a role on the tab Profile of the data set; drop leaves a column out of what is published.",
+            title="Columns without a role",
         )
 
 

@@ -54,6 +54,7 @@ def ask(context: Context, dataset: Dataset, kind: str, wanted: Strict) -> int:
         lacking = "No column is a quasi-identifier, so there is nothing to measure."
         asked["policy"], policy = policies.with_quasi(context.site.store, dataset, otherwise=lacking)
         if kind == "anonymise":
+            policies.require_declared(policy, dataset.columns)
             policies.require_confirmed(policy)
         if dataset.population is not None:
             asked["population"] = {"dataset": dataset.population}

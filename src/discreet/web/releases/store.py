@@ -286,6 +286,7 @@ def content_of(context: Context, wanted: NewPlan) -> dict[str, Any]:
         raise Problem(422, "The population must be another data set than the data.", remedy="Choose another one.")
     lacking = "No column of the data is a quasi-identifier, so decoys cannot be placed."
     text, policy = policies.with_quasi(context.site.store, data, otherwise=lacking)
+    policies.require_declared(policy, data.columns)
     policies.require_confirmed(policy)
     if Registry(context.site.ledger).find(wanted.name) is not None:
         remedy = "Add recipients on its page, or choose another name."
