@@ -209,11 +209,11 @@ def text_of(browser: Browser, number: int) -> str:
 def test_a_click_confirms_a_role_and_leaves_the_rest_of_the_policy(app: FastAPI) -> None:
     number, browser = make_dataset(app, "custodian", policy=GUESSES), signed_in(app, "custodian")
     page = browser.get(f"/datasets/{number}/policy").text
-    assert page.count('action="/datasets/') == 5  # the policy, a hierarchy, both columns, and all
+    assert page.count('action="/datasets/') == 7  # the policy, rows, levels, a hierarchy, both columns, and all
     form = {"version": "0", "column": "sex"}
     assert browser.post(f"/datasets/{number}/confirm", form).headers["location"].endswith("/policy?said=confirmed")
     assert text_of(browser, number) == GUESSES.replace('= "quasi?"', '= "quasi"')
-    assert "sex</th>" not in browser.get(f"/datasets/{number}/policy").text
+    assert 'Confirm<span class="unseen"> quasi for sex' not in browser.get(f"/datasets/{number}/policy").text
     assert browser.post(f"/datasets/{number}/confirm", form).status_code == 422  # it is confirmed already
     assert browser.post(f"/datasets/{number}/confirm", {"version": "0", "all": "yes"}).status_code == 409  # an old page
     assert browser.post(f"/datasets/{number}/confirm", {"version": "1", "all": "yes"}).status_code == 303

@@ -144,7 +144,7 @@ def test_what_was_typed_stays_and_is_escaped(auditor: Browser) -> None:
 def test_an_adversary_who_looks_too_far_is_told_apart(auditor: Browser) -> None:
     answer = auditor.get("/lab?gain=1000000000&exploit_cost=0&max_penalties=5&penalty=1&k=10000")
     assert answer.status_code == 422
-    assert "The command discreet attack looks further" in words(answer.text)
+    assert "have a fine for each detected attempt" in words(answer.text)
 
 
 names = st.one_of(st.sampled_from([*CONTROLS, "dataset"]), st.text(max_size=5))

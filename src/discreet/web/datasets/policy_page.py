@@ -59,6 +59,7 @@ def typed_policy(context: Context) -> str:
 
 
 def in_words(error: Exception) -> Problem:
+    """What is wrong with a form, for the page on which it was typed."""
     return policies.in_words(error) if isinstance(error, PolicyError) else problem_of(error)
 
 
