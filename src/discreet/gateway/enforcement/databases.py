@@ -38,8 +38,8 @@ class GovernedDatabases:
         self.governors = self._made(chosen)
         self._replaced: list[Governor] = []
 
-    def _made(self, chosen: Sequence[GovernedDatabase]) -> list[Governor]:
-        governors = [Governor(one.policy, own=one.own, ledger=self._ledger, mode=self._mode) for one in chosen]
+    def _made(self, chosen: Sequence[GovernedDatabase], **more: Any) -> list[Governor]:
+        governors = [Governor(one.policy, own=one.own, ledger=self._ledger, mode=self._mode, **more) for one in chosen]
         for governor in governors:
             governor.observe = self._observe  # type: ignore[attr-defined, unused-ignore]
         return governors
@@ -75,7 +75,9 @@ class GovernedDatabases:
 
         If anything is wrong with them, all stays as it is.
         """
-        fresh = self._made(chosen)
+        fresh = self._made(
+            chosen, clock=self.governors[0].clock
+        )  # a clock that was set meanwhile makes nothing forgotten
         await self._begin(fresh)
         self._replaced += self.governors
         self.governors, self._chosen = fresh, tuple(chosen)
