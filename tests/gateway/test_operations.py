@@ -151,6 +151,7 @@ def test_health_readiness_and_metrics(running: Process) -> None:
     assert float(figures["discreet_gateway_sessions"]) >= 1
     assert int(figures['discreet_gateway_connections_total{event="login"}']) >= 2
     assert figures["discreet_gateway_holes"] == "0"
+    assert int(figures["discreet_gateway_ledger_entries"]) >= 2
 
 
 def test_the_log_is_json_and_holds_no_statement(running: Process) -> None:

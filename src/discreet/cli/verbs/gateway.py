@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from discreet.gateway.net.metrics import GatewayEvents
 
 MEBIBYTE = 1 << 20
+STORE_SECONDS = 2.0
+"""How long /readyz waits for the store."""
 MOST_SAID = 5
 """Ways past the gateway that are named at its start."""
 EXISTING = click.Path(path_type=Path, dir_okay=False, exists=True)
@@ -370,11 +373,21 @@ async def serve(work: Service) -> None:
             (await settings.upstream.connect(asyncio.Protocol())).abort()
         except Unreachable:
             found.append("the database server cannot be reached")
+        if databases is not None:
+            try:
+                async with asyncio.timeout(STORE_SECONDS):
+                    await asyncio.to_thread(databases.height)
+            except (DiscreetError, TimeoutError):
+                found.append("the store cannot be read")
         return found
 
     def gauges() -> dict[str, float]:
-        holes = len(databases.lacks()) if databases is not None else 0
-        return {"sessions": gateway.sessions, "held_bytes": settings.held - gateway.room.free, "holes": holes}
+        found: dict[str, float] = {"sessions": gateway.sessions, "held_bytes": settings.held - gateway.room.free}
+        if databases is not None:
+            found["holes"] = len(databases.lacks())
+            with suppress(DiscreetError):
+                found["ledger_entries"] = databases.height()
+        return found
 
     commands = {
         "SHOW ACCOUNTS": show_accounts,

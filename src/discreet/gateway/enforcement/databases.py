@@ -108,6 +108,10 @@ class GovernedDatabases:
             found += [hole.problem for hole in holes] if governor.enforces else []
         return found
 
+    def height(self) -> int:
+        """How many entries the ledger has: it can be read, if this answers."""
+        return int(self._ledger.head()["size"])
+
     def accounts(self) -> tuple[Sequence[str], list[tuple[Any, ...]]]:
         """What is known of the exposures of users who have come so far."""
         rows = [
