@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from discreet.gateway.statistics import Admission, AnswerRefused, Answers, Moment, WhoSet
 from discreet.gateway.statistics.answers import _People
+from discreet.gateway.statistics.quantities import people_query
 from discreet.ledger import Ledger
 from tests.gateway.statistics.worlds import COUNT, ILL, INCOME, SUM, PeopleWorld, answers, cell, ledger
 
@@ -231,7 +232,7 @@ def test_the_people_of_a_cell_are_read_from_a_real_database(postgres_url: str) -
     relation = "(VALUES (1, 'a'), (2, 'a'), (2, 'a'), (3, 'b'), (NULL, 'b')) AS t(id, zip)"
     who = WhoSet(relation, "zip <> 'x'", "t.id", "t.zip::text", (Moment("sum", (INCOME,), rows=4),), once=False)
     with psycopg.connect(postgres_url) as connection:
-        rows = connection.execute(who.query().encode()).fetchall()
+        rows = connection.execute(people_query([who]).encode()).fetchall()
         cells = _People((who,), lambda _: rows).cells(0, 1)
         keys = connection.execute("SELECT hashtextextended(i::text, 0) FROM generate_series(1, 3) i").fetchall()
     marks = [int(key) % 2**64 for (key,) in keys]
@@ -239,3 +240,29 @@ def test_the_people_of_a_cell_are_read_from_a_real_database(postgres_url: str) -
     shares = dict(zip(cells["a"].people.tolist(), cells["a"].shares.tolist(), strict=True))  # type: ignore[union-attr]
     assert (shares[marks[0]], shares[marks[1]]) == (0.25, 0.5)
     assert sorted(cells["b"].people.tolist()) == sorted([marks[2], 0]), "rows of nobody are one person"
+
+
+def test_sets_about_the_same_rows_are_read_in_one_scan(postgres_url: str) -> None:
+    """As many cells, and the same people in them, as each set by itself would have."""
+    relation = "(SELECT i AS id, i % 3 AS a, i % 5 AS b FROM generate_series(1, 60) i) AS t"
+    made = [
+        ((), "''"),
+        (("t.a",), "ROW(t.a, NULL)::text"),
+        (("t.b",), "ROW(NULL, t.b)::text"),
+        (("t.a", "t.b"), "ROW(t.a, t.b)::text"),
+    ]
+    sets = tuple(WhoSet(relation, "t.id > 4", "t.id", cell, (SUM,), groups=groups) for groups, cell in made)
+    scans: list[str] = []
+    with psycopg.connect(postgres_url) as connection:
+
+        def ask(sql: str) -> list[tuple[Any, ...]]:
+            scans.append(sql)
+            return connection.execute(sql.encode()).fetchall()
+
+        together = _People(sets, ask)
+        found = [together.cells(place, 2) for place in range(4)]
+        alone = [_People((one,), ask).cells(0, 2) for one in sets]
+    assert len(scans) == 1 + 4
+    assert [len(cells) for cells in found] == [1, 3, 5, 15]
+    for one, other in zip(found, alone, strict=True):
+        assert {label: cell.name for label, cell in one.items()} == {label: cell.name for label, cell in other.items()}

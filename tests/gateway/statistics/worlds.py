@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from discreet.gateway.statistics import Answers, Moment, StatisticCell, WhoSet
+from discreet.gateway.statistics.quantities import people_query
 from discreet.ledger import Ledger
 from discreet.policy.gateway_section import AggregateColumn, AggregatesPolicy
 
@@ -32,8 +33,8 @@ class PeopleWorld:
     def question(self, name: str, *moments: Moment, spelling: str = "", **cells: Iterable[int]) -> WhoSet:
         """A grouping set over these people."""
         who = WhoSet(name, "true", "id", f"cell{spelling}", moments or (SUM,), once=False)
-        self.cells[who.query()] = {label: list(people) for label, people in cells.items()}
-        self.most[who.query()] = who.rows
+        self.cells[people_query([who])] = {label: list(people) for label, people in cells.items()}
+        self.most[people_query([who])] = who.rows
         return who
 
     def ask(self, sql: str) -> Iterator[tuple[Any, ...]]:

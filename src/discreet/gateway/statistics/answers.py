@@ -17,9 +17,17 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from discreet.errors import Outdated, StoreBusy
-from discreet.gateway.statistics.audit import AskedSet, WhoAudit
+from discreet.gateway.statistics.audit import AskedSet, Marks, WhoAudit
 from discreet.gateway.statistics.noise import StickyNoise
-from discreet.gateway.statistics.quantities import Moment, NoisedCell, StatisticCell, WhoSet, attributes_of, name_of
+from discreet.gateway.statistics.quantities import (
+    Moment,
+    NoisedCell,
+    StatisticCell,
+    WhoSet,
+    attributes_of,
+    name_of,
+    people_query,
+)
 from discreet.ledger.ledger import Ledger
 from discreet.policy.gateway_section import AggregatesPolicy
 from discreet.store.gateway_answers import (
@@ -316,7 +324,7 @@ class Answers:
 
 
 class _People:
-    """People of each cell of a question, fetched when they are needed."""
+    """People of each cell of a question, fetched when they are needed: sets about the same rows in one scan."""
 
     def __init__(self, sets: tuple[WhoSet, ...], ask: Ask) -> None:
         self.sets = sets
@@ -325,16 +333,27 @@ class _People:
 
     def cells(self, place: int, smallest: int) -> dict[str, AskedSet]:
         """Cells of a set that may be shown, by their label."""
-        found = self._cells.get(place)
-        if found is None:
-            who, found = self.sets[place], {}
-            for label, marks, rows in self._ask(who.query()):
+        if place not in self._cells:
+            who = self.sets[place]
+            together = [number for number, other in enumerate(self.sets) if who.joins(other)]
+            scanned: list[dict[str, list[tuple[Marks, bytes]]]] = [{} for _ in together]
+            for *labels, marks, rows in self._ask(people_query([self.sets[number] for number in together])):
                 people = np.frombuffer(bytes(marks), dtype=">u8").astype(np.uint64)
-                if len(people) >= smallest:
-                    shares = None if who.rows == 1 else np.frombuffer(bytes(rows), dtype=">i4") / who.rows
-                    found["" if label is None else str(label)] = AskedSet(people, shares=shares)
-            self._cells[place] = found
-        return found
+                for label, cells in zip(labels, scanned, strict=True):
+                    cells.setdefault("" if label is None else str(label), []).append((people, bytes(rows)))
+            for number, cells in zip(together, scanned, strict=True):
+                found = {label: _cell(parts, self.sets[number].rows) for label, parts in cells.items()}
+                self._cells[number] = {label: cell for label, cell in found.items() if len(cell.people) >= smallest}
+        return self._cells[place]
+
+
+def _cell(parts: Sequence[tuple[Marks, bytes]], rows: int) -> AskedSet:
+    """One cell from the parts that a scan found; each person once."""
+    people = parts[0][0] if len(parts) == 1 else np.concatenate([marks for marks, _ in parts])
+    if rows > 1:
+        return AskedSet(people, shares=np.frombuffer(parts[0][1], dtype=">i4") / rows)
+    ordered = np.sort(people)
+    return AskedSet(ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered)
 
 
 def _read(stored: StoredAnswers | None, ratio: float) -> AttributeAccount:

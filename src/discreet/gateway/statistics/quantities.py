@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from discreet.policy.gateway_section import AggregatesPolicy
 
+_ALL = "''::text"
 PRESENT = " (present)"
 """Behind the name of a column: whether it has a value, which is an attribute of its own."""
 
@@ -97,6 +98,8 @@ class WhoSet:
     """Whether every person has at most one row in the relation."""
     by: tuple[str, ...] = ()
     """Sensitive columns that it is grouped by; they divide each of its cells."""
+    groups: tuple[str, ...] = ()
+    """Expressions of which `cell` is made; with them a cell is named once and not for every row."""
 
     def attributes(self, moment: Moment) -> tuple[str, ...]:
         """What of a person a moment of its cells tells about."""
@@ -121,14 +124,30 @@ class WhoSet:
         """A unit together with what divides its cells."""
         return (*unit, "by", *self.by)
 
-    def query(self) -> str:
-        """SQL that gives, per cell, the people in it as eight bytes each, and their rows as four."""
-        where = f" WHERE {self.where}" if self.where.strip().lower() not in ("", "true") else ""
-        cell, person = self.cell or "''::text", f"coalesce(hashtextextended(({self.person})::text, 0), 0)"
-        grouped = f"SELECT ({cell}) AS c, {person} AS p, least(count(*), {self.rows})::int4 AS r FROM {self.relation}{where} GROUP BY 1, 2"  # noqa: S608 - printed by the gateway from a checked tree
-        return (
-            f"SELECT w.c, string_agg(int8send(w.p), ''), string_agg(int4send(w.r), '') FROM ({grouped}) AS w GROUP BY 1"  # noqa: S608
-        )
+    def joins(self, other: WhoSet) -> bool:
+        """Whether one scan can tell the cells of both: the same rows, one for each person."""
+        mine, its = ((who.relation, who.where, who.person, who.once) for who in (self, other))
+        return self is other or (self.once and mine == its)
+
+
+def people_query(sets: Sequence[WhoSet]) -> str:
+    """SQL of one scan: the labels of a cell in each set, its people as eight bytes each, and their rows as four.
+
+    All sets are about the same rows. Rows are grouped by columns, so that a label is written once per cell.
+    """
+    first = sets[0]
+    where = f" WHERE {first.where}" if first.where.strip().lower() not in ("", "true") else ""
+    person = f"coalesce(hashtextextended(({first.person})::text, 0), 0)"
+    labels = [f"({who.cell or _ALL})" for who in sets]
+    named = [who.groups or ((who.cell,) if who.cell not in ("", "''", _ALL) else ()) for who in sets]
+    columns = list(dict.fromkeys(column for some in named for column in some))
+    listed = ", ".join(labels)
+    if first.once:
+        grouped = f" GROUP BY {', '.join(columns)}" if columns else " HAVING count(*) > 0"
+        return f"SELECT {listed}, string_agg(int8send({person}), ''), ''::bytea FROM {first.relation}{where}{grouped}"  # noqa: S608 - printed by the gateway from a checked tree
+    by = ", ".join([*columns, person])
+    inner = f"SELECT {listed} AS c, {person} AS p, least(count(*), {first.rows})::int4 AS r FROM {first.relation}{where} GROUP BY {by}"  # noqa: S608
+    return f"SELECT w.c, string_agg(int8send(w.p), ''), string_agg(int4send(w.r), '') FROM ({inner}) AS w GROUP BY 1"  # noqa: S608
 
 
 @dataclass(frozen=True)
