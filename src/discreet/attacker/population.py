@@ -18,6 +18,9 @@ from discreet.kernel import Classes
 from discreet.kernel.arrays import Flags, Floats, Ints, Label
 from discreet.kernel.serialise import card, json_of
 
+SAME_RISK = 1e-12
+"""Probabilities up to which two are the same."""
+
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
@@ -169,6 +172,13 @@ class Attacked:
         rows = [(name, *(f"{getattr(group, key):,.{digits}f}" for group in both)) for name, key, digits in figures]
         return card(words, rows, head=("people", "groups known", "groups unknown"))
 
+    @property
+    def differs(self) -> dict[str, int]:
+        """People whose risk is lower, and higher, where the size of their group is not known beforehand."""
+        known, unknown = self.known.reidentification, self.unknown.reidentification
+        marked = {"lower": unknown < known - SAME_RISK, "higher": unknown > known + SAME_RISK}
+        return {way: int(self.people[people].sum()) for way, people in marked.items()}
+
     def exceeds(self, threshold: float, allowed: float) -> bool:
         """Whether he, knowing the groups, puts a larger share of the people at risk than is allowed."""
         return self.known.at_risk(threshold) > allowed
@@ -198,6 +208,7 @@ class Attacked:
             "thresholds": asdict(self.thresholds),
             "known": self.known.to_dict(threshold),
             "unknown": self.unknown.to_dict(threshold),
+            "differs": self.differs,
             "baseline": {
                 "attacked": int(self.people[single.attacks].sum()),
                 "reidentified": float(self.people @ single.risk),

@@ -82,6 +82,7 @@ VERBS = {
     "profile": ("assess", "profile", "Describe a table's columns and what they may be."),
     "release": ("release", "command", "Give every recipient a traceable copy."),
     "report": ("ledger", "report", "Report on a whole data-sharing project."),
+    "reproduce": ("reproduce", "command", "Compute what a paper prints, with a verdict on every number."),
     "serve": ("serve", "command", "Run the web application."),
     "trace": ("trace", "command", "Identify which recipient's copy a leak came from."),
 }

@@ -1,7 +1,7 @@
-"""Case study after Xia et al. (2015): five statements, and thresholds not reproduced.
+"""A case study of our own after Xia et al. (2015): five statements, and thresholds not reproduced.
 
 The parameters are those of Xia et al., "Process-Driven Data Privacy" (CIKM 2015); people, registry and statements are
-ours, so this is no reproduction of theirs. In the paper the registry is a sample of the population; here it is all of it.
+ours, so this is no reproduction of theirs: `discreet.reference.fmdp` is. In the paper the registry is a sample of the population; here it is all of it.
 Printed thresholds that do not come out are below.
 """
 

@@ -91,6 +91,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("attack sweep", "--vary penalty=1000:2000:2"),
     ("attack sweep", f"{TOWN} --external people.csv --vary penalty=1000:2000:2"),
     ("attack case-study", "--data few.csv --policy few.toml --people 1000"),
+    ("reproduce", "mscore --quick"),
     ("anonymise", f"{TOWN} --k 3 --suppression 0.9 --target illness --out published.csv"),
     ("compare", f"{TOWN} --k 3,5 --suppression 0.9"),
     ("release plan", RELEASE),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
+import numpy as np
 
 import discreet
 from discreet import report
@@ -39,6 +41,8 @@ from discreet.cli.output import (
     write_text,
 )
 from discreet.errors import UsageError
+from discreet.policy import Policy
+from discreet.sources import read
 from discreet.wording import people_in_rows
 
 if TYPE_CHECKING:
@@ -66,9 +70,9 @@ discount = 0.9               # what a step later is worth to the adversary; 1 = 
     name="attack",
     cls=Verbs,
     verbs={
-        "case-study": ("attack_sweep", "case_study", "Run a case study after a paper, on your people or ours."),
+        "case-study": ("reproduce", "case_study", "Run a case study after a paper, on your people or ours."),
         "init": ("attack", "init", "Draft a file with an adversary's gain, costs and risks."),
-        "sweep": ("attack_sweep", "sweep", "Vary one parameter and see how decisions change."),
+        "sweep": ("attack", "sweep", "Vary one parameter and see how decisions change."),
         "table": ("attack", "attack_table", "Predict an attack on a table (the default)."),
         "thresholds": ("attack", "thresholds", "Show the group sizes at which decisions change."),
     },
@@ -300,3 +304,89 @@ def thresholds(attack_file: Path | None, changes: tuple[str, ...]) -> CommandRes
             parts.append("and nobody in larger ones")
         trying = f"{tries} {', '.join(parts)}."
     return CommandResult(lambda: {**asdict(limits), "parameters": asdict(attack)}, [buying, trying])
+
+
+MOST_STEPS = 10_000
+HEADINGS = {
+    "stops_early": "stops early from",
+    "no_access": "does not buy from",
+    "no_exploit": "does not start from",
+    "attacked_known": "attacked",
+    "reidentified_known": "re-identified",
+    "attacked_unknown": "attacked, sizes unknown",
+    "reidentified_unknown": "re-identified, sizes unknown",
+}
+
+
+@click.command(name="sweep", short_help="Vary one parameter and see how decisions change.")
+@click.argument("source", metavar="[DATA]", required=False)
+@option(
+    "--vary",
+    metavar="NAME=FROM:TO:STEPS",
+    required=True,
+    help="The parameter and its values, such as penalty=1000:50000:50.",
+)
+@adversary_options
+@policy_option("Policy that gives the columns of DATA their roles.", required=False)
+@external_option
+@output("Print the figures as JSON.")
+def sweep(
+    source: str | None,
+    vary: str,
+    attack_file: Path | None,
+    changes: tuple[str, ...],
+    policy_file: str | None,
+    external: str | None,
+) -> CommandResult:
+    """See how thresholds, and with DATA the people attacked, change with one parameter of the adversary.
+
+    \b
+    Examples:
+      discreet attack sweep --vary penalty=1000:50000:50
+      discreet attack sweep people.csv --policy policy.toml --external voters.parquet --vary access_cost=0:2000:21
+    """
+    attack = adversary(attack_file, changes)
+    example = "For example penalty=1000:50000:50."
+    varied, _, limits = vary.partition("=")
+    parts = limits.split(":")
+    if varied not in {field.name for field in fields(Attack)} or len(parts) != 3:
+        raise UsageError("--vary takes a parameter and a range: NAME=FROM:TO:STEPS.", remedy=example)
+    low, high, number = (parameter_value(part, varied) for part in parts)
+    if isinstance(low, str) or isinstance(high, str) or not (math.isfinite(low) and math.isfinite(high)):
+        raise UsageError("FROM and TO are finite numbers.", remedy=example)
+    if not isinstance(number, int) or not 1 <= number <= MOST_STEPS:
+        raise UsageError(f"STEPS is a whole number from 1 to {MOST_STEPS:,}.", remedy=example)
+    values: list[float] = np.linspace(low, high, number).tolist()
+    if varied == "max_penalties":
+        values = sorted({int(value) for value in values})
+    if source is None and (policy_file is not None or external is not None):
+        raise UsageError("--policy and --external are about DATA.", remedy="Name the table to be attacked as well.")
+    target = None
+    if source is not None:
+        if policy_file is None:
+            raise UsageError("DATA needs a policy.", remedy="Give --policy FILE; discreet policy init DATA drafts one.")
+        policy = Policy.load(policy_file)
+        data = read(source, policy=policy)
+        with working(f"Counting people who look alike in {data.name}"):
+            sample = data.classes()
+            target = sample, sample if external is None else listed(external, policy).classes(sample.names)
+    steps = []
+    for value in values:
+        changed: dict[str, Any] = {varied: value}
+        stepped = replace(attack, **changed)
+        step = {**changed, **asdict(stepped.thresholds())}
+        if target is not None:
+            attacked = stepped.on(*target)
+            for knowledge, outcome in (("known", attacked.known), ("unknown", attacked.unknown)):
+                step |= {f"attacked_{knowledge}": outcome.attacked, f"reidentified_{knowledge}": outcome.reidentified}
+        steps.append(step)
+    names = list(steps[0])
+    cells = [["beyond" if cell is None else f"{cell:,.6g}" for cell in step.values()] for step in steps]
+    words = [
+        table([HEADINGS.get(name, name) for name in names], cells, numeric=range(len(names))),
+        "",
+        "Thresholds are numbers of people who look alike; beyond: not in any group that was examined.",
+    ]
+    if target is not None:
+        words.append("Sizes unknown: the adversary buys the list before knowing how many people look like the target.")
+    return CommandResult(lambda: {"vary": varied, "parameters": asdict(attack), "steps": steps}, words)

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from discreet.report.charts.axes import FOOT, MARGIN, Frame, Scale, anchor, beside, foot, level, upright
+from discreet.report.charts.axes import FOOT, MARGIN, Frame, Scale, anchor, beside, dot, foot, level, upright
 from discreet.report.charts.bars import SWATCH, Drawing, Fill, number, paint, percentage, rect, risk_stripes, text
 from discreet.report.toolkit.html import Markup, element, join
 
@@ -36,6 +36,15 @@ class Mark:
 
 
 @dataclass(frozen=True)
+class SinglePoint:
+    """A single value with words of its own, such as one that is printed elsewhere."""
+
+    x: float
+    y: float
+    label: str = ""
+
+
+@dataclass(frozen=True)
 class Axes:
     """The two scales and what they count."""
 
@@ -49,8 +58,10 @@ class Axes:
     """How those on the horizontal axis are, where they are moments and not amounts."""
 
 
-def line_chart(lines: Sequence[Line], axes: Axes, *, marks: Sequence[Mark] = ()) -> Drawing:
-    """Lines with their legend, and marks with their words below each other."""
+def line_chart(
+    lines: Sequence[Line], axes: Axes, *, marks: Sequence[Mark] = (), points: Sequence[SinglePoint] = ()
+) -> Drawing:
+    """Lines with their legend, marks with their words below each other, and single points over all of it."""
     words = len(lines) * LEGEND
     frame = Frame(axes.x, axes.y, words + AXIS + len(marks) * MARK, HEIGHT)
     legend, paths = [], []
@@ -60,9 +71,9 @@ def line_chart(lines: Sequence[Line], axes: Axes, *, marks: Sequence[Mark] = ())
             element("line", x1=str(MARGIN), x2=str(MARGIN + 40), y1=middle, y2=middle, class_=stroke),
             text(line.label, x=str(MARGIN + 50), y=place * LEGEND + 15, class_="label"),
         ]
-        points = [(number(axes.x.share(x) * WIDTH), number(HEIGHT * (1 - axes.y.share(y)))) for x, y in line.points]
-        commands = [f"M{x} {y}" for x, y in points[:1]]
-        for (_, before), (x, y) in itertools.pairwise(points):
+        places = [(number(axes.x.share(x) * WIDTH), number(HEIGHT * (1 - axes.y.share(y)))) for x, y in line.points]
+        commands = [f"M{x} {y}" for x, y in places[:1]]
+        for (_, before), (x, y) in itertools.pairwise(places):
             if not line.steps:
                 commands.append(f"L{x} {y}")
                 continue
@@ -86,9 +97,21 @@ def line_chart(lines: Sequence[Line], axes: Axes, *, marks: Sequence[Mark] = ())
         # The first line is on top of the others: it is drawn last.
         element("svg", paths[::-1], **size, **stretched),
         marked(frame, marks, words + AXIS),
+        pointed(frame, points),
         foot(ticks, y=frame.bottom, title=across),
     )
     return Drawing(parts, frame.bottom + FOOT, "chart axes")
+
+
+def pointed(frame: Frame, points: Sequence[SinglePoint]) -> Markup:
+    """Rings around single values, their words beside them on the side where there is room."""
+    drawn = []
+    for point in points:
+        x, y, share = frame.across(point.x), frame.down(point.y), frame.x.share(point.x)
+        drawn.append(dot(x, y, r=5.5, class_="ring"))
+        if point.label:
+            drawn.append(beside(point.label, x, y - 9, share=share, away=9, class_="note lifted"))
+    return join(drawn)
 
 
 def marked(frame: Frame, marks: Sequence[Mark], top: int) -> Markup:

@@ -139,15 +139,15 @@ def folded_table(data: Table) -> Markup:
     return element("details", element("summary", "Show the table"), table(data))
 
 
-def figure(data: Figure, number: int) -> Markup:
-    """The words, the picture, and the table on demand."""
+def figure(data: Figure, number: int | str) -> Markup:
+    """The words, the picture, and the table on demand; a number may be that of another document."""
     named = {"key": f"{data.key}-chart", "title": data.title, "about": data.about}
     if isinstance(data.chart, Drawing):
         size = {"class_": data.chart.class_, "width": "100%", "height": str(data.chart.height)}
         chart = picture([data.chart.parts], **named, **size)
     else:
         chart = bar_chart(data.chart, **named)
-    kicker = element("p", f"Figure {number}", class_="kicker")
+    kicker = element("p", f"Figure {number}" if isinstance(number, int) else number, class_="kicker")
     words = element("figcaption", kicker, element("h3", data.title), paragraphs(data.reading))
     return element("figure", words, element("div", chart, folded_table(data.table), class_="plot"), id=data.key)
 

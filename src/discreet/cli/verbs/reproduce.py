@@ -1,22 +1,19 @@
-"""`discreet attack sweep` and `case-study`: how an adversary's decisions depend on the parameters."""
+"""`discreet reproduce`: a paper gone through, every printed number beside ours; and a case study of our own."""
 
 from __future__ import annotations
 
 import csv
-import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
 from discreet import report
-from discreet.attacker import Attack
-from discreet.cli.options import listed, option, policy_option, seed_option
+from discreet.cli.options import option, policy_option, seed_option
 from discreet.cli.output import CommandResult, bullet, finding_lines, heading, output, paragraph, say, table, working
-from discreet.cli.verbs.attack import adversary, adversary_options, external_option, parameter_value
 from discreet.errors import UsageError
 from discreet.kernel import Classes
 from discreet.policy import Policy
@@ -24,16 +21,80 @@ from discreet.reference import case_study as unreproduced
 from discreet.reference.case_study import REGISTRY, CaseStudy
 from discreet.sources import read
 
-MOST_STEPS = 10_000
-HEADINGS = {
-    "stops_early": "stops early from",
-    "no_access": "does not buy from",
-    "no_exploit": "does not start from",
-    "attacked_known": "attacked",
-    "reidentified_known": "re-identified",
-    "attacked_unknown": "attacked, sizes unknown",
-    "reidentified_unknown": "re-identified, sizes unknown",
+if TYPE_CHECKING:
+    from discreet.reference.items import Reproduction
+
+PAPERS = {
+    "fmdp": "a planning adversary (Xia et al. 2015)",
+    "anontokens": "decoy records (Antonatos et al. 2018)",
+    "mindfirl": "record linkage with masked values, KAPR (Li et al.)",
+    "mscore": "the misuseability weight (Sundaramoorthy, Srinivasa Rao Madhane, after Harel et al.)",
 }
+"""Each paper by the name of its module in `discreet.reference`."""
+WIDEST = 26
+
+
+@click.command(name="reproduce", short_help="Compute what a paper prints, with a verdict on every number.")
+@click.argument("paper", type=click.Choice(list(PAPERS)))
+@option("--quick", is_flag=True, help="Fewer samples and fewer timed records: under half a minute.")
+@seed_option("generated data")
+@output("Print every item as JSON.", report="--out")
+def command(paper: str, quick: bool, seed: int) -> CommandResult:
+    """Compute every table, figure, worked example, threshold and finding of PAPER, beside what it prints.
+
+    Each item has a verdict: it reproduces, it differs, or it cannot be computed since data or definitions are not
+    disclosed; and the reason unless it reproduces. `--out` writes one page with the paper's figures and tables.
+
+    \b
+    Papers:
+      fmdp        a planning adversary: Figures 5 to 10, five findings
+      anontokens  decoy records: Tables 1 to 5, Figures 2 and 3
+      mindfirl    the KAPR score: Tables 1 to 5
+      mscore      the misuseability weight: Table 1, the nine cases of Figure 3
+
+    \b
+    Examples:
+      discreet reproduce mindfirl
+      discreet reproduce fmdp --out fmdp.html
+      discreet reproduce anontokens --quick --json
+    """
+    return reproduced(paper, quick=quick, seed=seed)
+
+
+def reproduced(paper: str, *, quick: bool, seed: int) -> CommandResult:
+    """The result of going through a paper."""
+    from discreet.reference.reproduction_page import reproduction_page
+
+    with working(f"Going through {PAPERS[paper]}"):
+        found: Reproduction = import_module(f"discreet.reference.{paper}").reproduce(quick=quick, seed=seed)
+    return CommandResult(
+        found.to_dict,
+        [heading(found.title), paragraph(found.words()), "", item_lines(found)],
+        page=lambda **stamp: reproduction_page(found, **stamp),
+        next_step=f"discreet reproduce {paper} --out {paper}.html",
+    )
+
+
+def item_lines(found: Reproduction) -> Iterator[str]:
+    """The items as a table, then every reason once."""
+    from discreet.reference.items import shown
+    from discreet.reference.reproduction_page import briefly
+
+    def cell(value: object) -> str:
+        text = "-" if value is None else shown(value)
+        return text if len(text) <= WIDEST else f"{text[: WIDEST - 1]}…"
+
+    rows = [(item.id, item.where, cell(item.printed), cell(item.ours), item.verdict) for item in found.items]
+    yield table(["item", "where", "printed", "ours", "verdict"], rows)
+    reasons = briefly(item for item in found.items if item.verdict != "reproduces")
+    if reasons:
+        yield ""
+        yield heading("Why")
+    for item in reasons:
+        yield bullet(f"{item.id}: {item.why}")
+
+
+# Our own case study after one of them, on other people.
 NEARBY = Path("..") / "shared" / "data" / "adult"
 """Where the UCI Adult data are looked for when no data are given."""
 ADULT_QUASI = ("sex", "age", "race", "marital-status", "education", "native-country", "occupation")
@@ -41,80 +102,6 @@ ADULT_QUASI = ("sex", "age", "race", "marital-status", "education", "native-coun
 COLUMNS = ("zip", "sex", "birth_year", "race")
 SHARE = 0.005
 """The share of a generated state that the data contain."""
-
-
-@click.command(name="sweep", short_help="Vary one parameter and see how decisions change.")
-@click.argument("source", metavar="[DATA]", required=False)
-@option(
-    "--vary",
-    metavar="NAME=FROM:TO:STEPS",
-    required=True,
-    help="The parameter and its values, such as penalty=1000:50000:50.",
-)
-@adversary_options
-@policy_option("Policy that gives the columns of DATA their roles.", required=False)
-@external_option
-@output("Print the figures as JSON.")
-def sweep(
-    source: str | None,
-    vary: str,
-    attack_file: Path | None,
-    changes: tuple[str, ...],
-    policy_file: str | None,
-    external: str | None,
-) -> CommandResult:
-    """See how thresholds, and with DATA the people attacked, change with one parameter of the adversary.
-
-    \b
-    Examples:
-      discreet attack sweep --vary penalty=1000:50000:50
-      discreet attack sweep people.csv --policy policy.toml --external voters.parquet --vary access_cost=0:2000:21
-    """
-    attack = adversary(attack_file, changes)
-    example = "For example penalty=1000:50000:50."
-    varied, _, limits = vary.partition("=")
-    parts = limits.split(":")
-    if varied not in {field.name for field in fields(Attack)} or len(parts) != 3:
-        raise UsageError("--vary takes a parameter and a range: NAME=FROM:TO:STEPS.", remedy=example)
-    low, high, number = (parameter_value(part, varied) for part in parts)
-    if isinstance(low, str) or isinstance(high, str) or not (math.isfinite(low) and math.isfinite(high)):
-        raise UsageError("FROM and TO are finite numbers.", remedy=example)
-    if not isinstance(number, int) or not 1 <= number <= MOST_STEPS:
-        raise UsageError(f"STEPS is a whole number from 1 to {MOST_STEPS:,}.", remedy=example)
-    values: list[float] = np.linspace(low, high, number).tolist()
-    if varied == "max_penalties":
-        values = sorted({int(value) for value in values})
-    if source is None and (policy_file is not None or external is not None):
-        raise UsageError("--policy and --external are about DATA.", remedy="Name the table to be attacked as well.")
-    target = None
-    if source is not None:
-        if policy_file is None:
-            raise UsageError("DATA needs a policy.", remedy="Give --policy FILE; discreet policy init DATA drafts one.")
-        policy = Policy.load(policy_file)
-        data = read(source, policy=policy)
-        with working(f"Counting people who look alike in {data.name}"):
-            sample = data.classes()
-            target = sample, sample if external is None else listed(external, policy).classes(sample.names)
-    steps = []
-    for value in values:
-        changed: dict[str, Any] = {varied: value}
-        stepped = replace(attack, **changed)
-        step = {**changed, **asdict(stepped.thresholds())}
-        if target is not None:
-            attacked = stepped.on(*target)
-            for knowledge, outcome in (("known", attacked.known), ("unknown", attacked.unknown)):
-                step |= {f"attacked_{knowledge}": outcome.attacked, f"reidentified_{knowledge}": outcome.reidentified}
-        steps.append(step)
-    names = list(steps[0])
-    cells = [["beyond" if cell is None else f"{cell:,.6g}" for cell in step.values()] for step in steps]
-    words = [
-        table([HEADINGS.get(name, name) for name in names], cells, numeric=range(len(names))),
-        "",
-        "Thresholds are numbers of people who look alike; beyond: not in any group that was examined.",
-    ]
-    if target is not None:
-        words.append("Sizes unknown: the adversary buys the list before knowing how many people look like the target.")
-    return CommandResult(lambda: {"vary": varied, "parameters": asdict(attack), "steps": steps}, words)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,30 +116,37 @@ class StudyPeople:
     policy: Policy | None = None
 
 
-@click.command(name="case-study", short_help="Run a case study after a paper, on your people or ours.")
-@option("--data", metavar="FILE", help="The people to be attacked [UCI Adult if at hand, or generated ones].")
+@click.command(name="case-study", short_help="Reproduce the paper on planning adversaries, or try it on your people.")
+@option("--data", metavar="FILE", help="The people to be attacked in our own case study.")
 @policy_option("Policy that gives the columns of --data their roles.", required=False)
-@option("--people", type=click.IntRange(1_000, 50_000_000), default=REGISTRY, help="People in the registry.")
+@option("--people", type=click.IntRange(1_000, 50_000_000), help="People in the registry of our own case study.")
+@option("--quick", is_flag=True, help="As in discreet reproduce fmdp.")
 @seed_option("registry")
 @output("Print the figures as JSON.", report="--out", default=Path("case-study.html"))
-def case_study(data: str | None, policy_file: str | None, people: int, seed: int) -> CommandResult:
-    """Run our own case study after Xia et al. (2015), with the printed amounts: six figures and five statements.
+def case_study(data: str | None, policy_file: str | None, people: int | None, quick: bool, seed: int) -> CommandResult:
+    """Reproduce the paper of Xia et al. (2015): another name for discreet reproduce fmdp.
 
-    It does not reproduce the paper's study: people and registry are different. The page also lists the thresholds
-    printed in the paper that cannot be reproduced.
+    With --data or --people it is our own case study instead, with the amounts of the paper on other people: six figures
+    and five statements of ours, which are not those of the paper.
 
     \b
     Examples:
       discreet attack case-study
       discreet attack case-study --data people.csv --policy policy.toml --out case-study.html
+      discreet attack case-study --people 100000
 
     The registry of --data is synthetic: half of its people look like those in the data, half only have the same values
-    column by column. Without data, a state is generated, and the data are a sample of its people.
+    column by column. With --people alone a state is generated, and the data are a sample of its people.
     """
     if (data is None) != (policy_file is None):
         raise UsageError(
             "--data and --policy belong together.", remedy="Give both; discreet policy init drafts a policy."
         )
+    if data is None and people is None:
+        return reproduced("fmdp", quick=quick, seed=seed)
+    if quick:
+        raise UsageError("--quick is for the paper only.", remedy="Leave out --data and --people, or --quick.")
+    people = REGISTRY if people is None else people
     with working("Generating a registry and planning the attacks"):
         if data is not None and policy_file is not None:
             subjects = _given(data, Policy.load(policy_file), people, seed)

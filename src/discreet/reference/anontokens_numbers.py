@@ -1,0 +1,393 @@
+"""Antonatos, Braghin, Holohan, MacAonghusa, "AnonTokens": its Tables 1 to 5, Figures 2 and 3, and what it concludes.
+
+The three states are not disclosed. What depends on them is computed on generated states (`discreet.reference.states`),
+and the verdict says so cell by cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from discreet.kernel import AnyValue, Classes
+from discreet.people.population import stream
+from discreet.reference.items import PrintedItem, cannot, judge
+from discreet.reference.states import SAMPLE, STATES, PaperState
+from discreet.releases.bait import classes_per_recipient, same_origin
+from discreet.releases.feasibility_samples import (
+    MeanSpread,
+    SampledFeasibility,
+    feasibility_samples,
+    uniform_samples,
+)
+from discreet.releases.population_link import Linked
+from discreet.wording import measure
+
+TITLE = "AnonTokens: tracing re-identification attacks through decoy records"
+REFERENCE = (
+    "S. Antonatos, S. Braghin, N. Holohan, P. MacAonghusa: AnonTokens: Tracing Re-identification Attacks Through Decoy Records. "
+    "DBSec 2018."
+)
+SAMPLES, QUICK_SAMPLES = 50, 3
+KS, SUPPRESSIONS = (2, 5, 10, 20, 50), (0, 2, 5, 10, 15)
+UNDISCLOSED = (
+    "The states are not disclosed; a generated state of the same number of people and classes gives what is shown."
+)
+LOST = "Our copy of the paper has no legible number in this cell."
+Printed = tuple[float, float]
+"""A mean and its standard deviation."""
+
+TABLE_5 = """
+2 0 179,43,1,1 90,69,0,0 47,39,0,1
+2 2 14236,40,3057,50 4983,17,883,22 2300,75,445,69
+2 5 22891,64,8294,81 9436,231,3374,204 3974,23,1210,30
+2 10 23161,62,8819,71 12581,268,5536,240 5875,29,2379,31
+2 15 31297,97,18517,81 13242,46,6144,55 5875,29,2379,31
+5 0 105,86,0,0 29,53,0,0 23,32,0,0
+5 2 3713,230,211,29 2618,10,231,9 1080,6,110,7
+5 5 6614,22,738,21 2618,10,231,9 1080,6,110,7
+5 10 9027,35,1845,35 3740,19,633,22 1702,10,263,13
+5 15 9917,38,2139,36 4003,272,804,144 1702,10,263,13
+10 0 25,0,0,0 7,8,0,0 10,13,0,0
+10 2 1887,5,31,5 893,225,40,14 537,47,28,5
+10 5 3489,11,135,9 1262,8,88,8 511,4,26,4
+10 10 3489,11,135,9 2073,12,195,13 818,9,83,8
+10 15 4944,18,550,20 2073,12,195,13 818,9,83,8
+20 0 25,0,0,0 6,8,0,0 8,6,0,0
+20 2 945,3,11,3 319,70,3,4 267,2,6,2
+20 5 1748,6,48,7 626,5,33,5 254,2,9,2
+20 10 1748,6,48,7 1016,40,75,9 406,4,20,4
+20 15 2771,14,229,15 925,7,66,6 406,4,20,4
+50 0 25,0,0,0 6,8,0,0 6,6,0,0
+50 2 464,1,5,1 282,1,5,1 133,15,2,1
+50 5 837,3,28,4 282,1,5,1 137,1,2,1
+50 10 838,3,28,4 282,1,5,1 160,25,5,3
+50 15 999,147,65,34 407,3,27,4 186,2,7,2"""
+"""k, suppression in per cent, and per state: #EQ in D' and its deviation, closeToK and its deviation."""
+TABLE_4: dict[tuple[int, int, int], dict[str, Printed]] = {
+    (1, 2, 0): {"candidate_records": (71, 82)},
+    (1, 2, 2): {"min_link": (7, 2), "candidate_classes": (1555, 601)},
+    (1, 2, 5): {"min_link": (5, 1)},
+    (1, 2, 10): {"min_link": (3, 1), "candidate_classes": (3008, 2341), "candidate_records": (7587, 6750)},
+    (1, 2, 15): {"min_link": (2, 0), "candidate_classes": (4655, 4138), "candidate_records": (10534, 10388)},
+    (1, 5, 0): {"min_link": (131110, 120_000), "candidate_classes": (0, 1), "candidate_records": (17, 66)},
+    (1, 5, 2): {"min_link": (108, 27), "candidate_classes": (1268, 466), "candidate_records": (49240, 21482)},
+    (1, 10, 0): {"min_link": (242409, 0), "candidate_classes": (0, 0), "candidate_records": (0, 0)},
+    (1, 10, 2): {"min_link": (504, 88), "candidate_classes": (324, 20)},
+    (1, 20, 15): {"candidate_classes": (2671, 80)},
+    (1, 50, 15): {"min_link": (3814, 297), "candidate_classes": (1064, 316), "candidate_records": (939288, 356937)},
+    (2, 2, 0): {"min_link": (147364, 1_019_000), "candidate_records": (71, 70)},
+    (2, 2, 2): {"min_link": (10, 5), "candidate_classes": (740, 240), "candidate_records": (3384, 2014)},
+    (2, 2, 5): {"min_link": (5, 2), "candidate_classes": (1569, 816)},
+    (2, 2, 10): {"min_link": (5, 2), "candidate_classes": (1493, 911), "candidate_records": (4876, 3966)},
+    (2, 2, 15): {"min_link": (4, 1), "candidate_classes": (2595, 1429), "candidate_records": (7315, 4934)},
+    (2, 5, 0): {"min_link": (1_902_000, 3_191_000), "candidate_classes": (1, 1), "candidate_records": (70, 69)},
+    (2, 5, 2): {"min_link": (140, 33), "candidate_classes": (639, 48), "candidate_records": (23140, 6943)},
+    (2, 5, 10): {"min_link": (109, 27)},
+    (2, 5, 15): {"min_link": (86, 21), "candidate_classes": (2998, 459)},
+    (2, 10, 0): {"min_link": (3_659_000, 3_625_000), "candidate_classes": (0, 1), "candidate_records": (56, 72)},
+    (2, 10, 2): {"min_link": (550, 74)},
+    (2, 10, 10): {"min_link": (414, 55)},
+    (2, 10, 15): {"min_link": (414, 55), "candidate_classes": (798, 76)},
+    (2, 20, 0): {"min_link": (5_262_000, 3_244_000)},
+    (2, 20, 5): {"candidate_classes": (252, 23)},
+    (2, 20, 15): {"min_link": (1131, 139)},
+    (2, 50, 15): {"min_link": (3776, 286), "candidate_classes": (499, 18), "candidate_records": (734368, 69058)},
+    (3, 2, 0): {"candidate_classes": (4, 7), "candidate_records": (77, 92)},
+    (3, 2, 2): {"min_link": (11, 7), "candidate_classes": (483, 170), "candidate_records": (2277, 1468)},
+    (3, 2, 5): {"candidate_classes": (1654, 577), "candidate_records": (5890, 3174)},
+    (3, 2, 10): {"min_link": (4, 1), "candidate_classes": (2533, 1097), "candidate_records": (7128, 4231)},
+    (3, 2, 15): {"min_link": (4, 1), "candidate_classes": (2533, 1097), "candidate_records": (7128, 4231)},
+    (3, 5, 0): {"min_link": (6927, 10869), "candidate_classes": (2, 2), "candidate_records": (68, 80)},
+    (3, 5, 2): {"min_link": (168, 40), "candidate_classes": (388, 27), "candidate_records": (16290, 4769)},
+    (3, 5, 5): {"candidate_classes": (388, 27), "candidate_records": (16290, 4769)},
+    (3, 5, 10): {"candidate_classes": (2126, 276), "candidate_records": (71915, 20844)},
+    (3, 5, 15): {"candidate_classes": (2126, 276), "candidate_records": (71915, 20844)},
+    (3, 10, 0): {"min_link": (12014, 14357), "candidate_classes": (1, 1), "candidate_records": (67, 74)},
+    (3, 10, 2): {"candidate_records": (28099, 7847)},
+    (3, 10, 5): {"candidate_records": (81040, 15631)},
+    (3, 10, 10): {"candidate_records": (63042, 13506)},
+    (3, 10, 15): {"candidate_records": (63042, 13506)},
+    (3, 20, 0): {"candidate_records": (55, 57)},
+    (3, 20, 2): {"candidate_records": (38821, 7280)},
+    (3, 20, 5): {"candidate_classes": (238, 8), "candidate_records": (106560, 11347)},
+    (3, 20, 10): {"candidate_classes": (650, 20), "candidate_records": (190298, 25627)},
+    (3, 20, 15): {"candidate_classes": (650, 20), "candidate_records": (190298, 25627)},
+    (3, 50, 0): {"min_link": (1_145_000, 1_640_000), "candidate_records": (27, 38)},
+    (3, 50, 2): {"candidate_records": (49771, 9019)},
+    (3, 50, 5): {"candidate_records": (51800, 7714)},
+    (3, 50, 10): {"candidate_records": (158766, 121948)},
+    (3, 50, 15): {"min_link": (4078, 368), "candidate_classes": (302, 7), "candidate_records": (303774, 27657)},
+}  # fmt: skip
+"""The cells of Table 4 that are legible in our copy, by state, k and suppression in per cent."""
+COLUMNS = {"min_link": "minLink", "candidate_classes": "< minLinkEQ", "candidate_records": "< minLinkRecords",
+           "classes": "#EQ in D'", "close_to_k": "closeToK"}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class SampledState:
+    """A state with what its samples show."""
+
+    state: PaperState
+    population: Classes
+    found: SampledFeasibility
+    one: Classes
+    """One of the samples, for Figure 3 and the removals."""
+
+    @cached_property
+    def linked(self) -> Linked:
+        """That sample anonymised at k = 10 and 5 % suppression, beside the population."""
+        from discreet.anonymity import anonymise
+
+        return Linked.of(anonymise(self.one, k=10, suppression=0.05, loss="dm_star"), self.population)
+
+
+def sampled(*, quick: bool, seed: int) -> tuple[SampledState, ...]:
+    """All three states; quickly, with few samples."""
+    number, found = QUICK_SAMPLES if quick else SAMPLES, []
+    for state in STATES:
+        population = state.classes_of(state.counts(seed), seed)
+        rng = stream(seed, f"samples of state {state.number}")
+        cells = feasibility_samples(
+            population,
+            samples=number,
+            fraction=SAMPLE,
+            rng=rng,
+            ks=KS,
+            suppressions=[share / 100 for share in SUPPRESSIONS],
+        )
+        one = next(iter(uniform_samples(population, 1, SAMPLE, stream(seed, "one sample"))))
+        found.append(SampledState(state, population, cells, one))
+    return tuple(found)
+
+
+def examples() -> tuple[PrintedItem, ...]:
+    """Table 1, Table 3 and Definition 1."""
+    rows = [("18", "Male", "13122"), ("18", "Male", "13122"), ("19", "Male", "13122"), ("19", "Male", "13122"),
+            ("18", "Male", "13121"), ("20", "Male", "13121"), ("20", "Male", "13121")]  # fmt: skip
+    people = Classes.of(["age", "gender", "zip"], rows, rules={"age": AnyValue("18-20")})
+    state = STATES[0]
+    record = Classes.of(["zip", "gender", "yob"], [("55555", "Male", "1981")], rules=state.rules)
+    mine, theirs = record.at({"zip": 1, "yob": 1}), record.at({"zip": 2, "yob": 0})
+    heights = [len(range(height)) for height in Classes.of(
+        ["gender", "race", "yob", "zip"], [("Male", "White", "1981", "55555")], rules=state.rules).heights]  # fmt: skip
+    return (
+        judge("anontokens.table1", "Table 1", "class sizes of the anonymised example", [4, 3],
+              sorted(people.at({"age": 1}).sizes.tolist(), reverse=True)),
+        judge("anontokens.table3", "Table 3", "levels of gender, race, YOB and ZIP", [2, 2, 5, 6], heights,
+              note="The number for YOB is lost in our copy; its description names five."),
+        judge("anontokens.sameorigin", "Section 3", "(0, 1, 1) and (0, 2, 0) of Male, 55555, 1981 are same-origin classes", True,
+              bool(same_origin(mine, theirs)[0])),
+    )  # fmt: skip
+
+
+def table_2(states: tuple[SampledState, ...]) -> Iterator[PrintedItem]:
+    """People and classes of each state."""
+    for one in states:
+        name, where = f"anontokens.table2.state{one.state.number}", "Table 2"
+        yield judge(f"{name}.rows", where, f"{one.state.title}: rows", one.state.people, one.population.records,
+                    note="Generated with that number.")  # fmt: skip
+        yield judge(f"{name}.eq", where, f"{one.state.title}: equivalence classes", one.state.classes, len(one.population),
+                    within=0.02 * one.state.classes, why=UNDISCLOSED, note="Generated to come near.")  # fmt: skip
+
+
+def cell(name: str, where: str, what: str, printed: Printed | None, ours: MeanSpread | None) -> PrintedItem:
+    """The verdict on a printed mean with its deviation."""
+    found = None if ours is None else {"mean": round(ours.mean, 1), "sd": round(ours.sd, 1)}
+    if printed is None:
+        return cannot(name, where, what, None, f"{LOST} {UNDISCLOSED}", ours=found)
+    mean, sd = printed
+    shown = {"mean": mean, "sd": sd}
+    if ours is not None and abs(ours.mean - mean) <= max(sd, 0.5):
+        return PrintedItem(
+            name, where, what, shown, found, "reproduces", "On a generated state, within the printed deviation."
+        )
+    return cannot(name, where, what, shown, UNDISCLOSED, ours=found)
+
+
+def table_4(states: tuple[SampledState, ...]) -> Iterator[PrintedItem]:
+    """Room for decoys in the population, cell by cell."""
+    for one in states:
+        for k in KS:
+            for share in SUPPRESSIONS:
+                printed = TABLE_4.get((one.state.number, k, share), {})
+                for column in ("min_link", "candidate_classes", "candidate_records"):
+                    yield cell(
+                        f"anontokens.table4.state{one.state.number}.k{k}.s{share}.{column}", "Table 4",
+                        f"{one.state.title}, k = {k}, {share} %: {COLUMNS[column]}", printed.get(column),
+                        one.found.at(k, share / 100).figures.get(column),
+                    )  # fmt: skip
+    text = states[0].found.at(5, 0.1).figures
+    for column, number in (("candidate_classes", 2779), ("candidate_records", 95808)):
+        ours = text[column]
+        yield cannot(f"anontokens.table4.text.{column}", "Section 5", f"State 1, k = 5, 10 %: {COLUMNS[column]}", number,
+                     UNDISCLOSED, ours={"mean": round(ours.mean, 1), "sd": round(ours.sd, 1)})  # fmt: skip
+
+
+def printed_table_5() -> dict[tuple[int, int, int], dict[str, Printed]]:
+    """Table 5 by state, k and suppression in per cent."""
+    found = {}
+    for line in TABLE_5.split("\n")[1:]:
+        k, share, *states = line.split()
+        for number, numbers in enumerate(states, start=1):
+            eq, eq_sd, close, close_sd = map(float, numbers.split(","))
+            found[number, int(k), int(share)] = {"classes": (eq, eq_sd), "close_to_k": (close, close_sd)}
+    return found
+
+
+def table_5(states: tuple[SampledState, ...]) -> Iterator[PrintedItem]:
+    """Classes of the samples, cell by cell."""
+    printed = printed_table_5()
+    for one in states:
+        for k in KS:
+            for share in SUPPRESSIONS:
+                for column in ("classes", "close_to_k"):
+                    yield cell(
+                        f"anontokens.table5.state{one.state.number}.k{k}.s{share}.{column}", "Table 5",
+                        f"{one.state.title}, k = {k}, {share} %: {COLUMNS[column]}",
+                        printed[one.state.number, k, share][column], one.found.at(k, share / 100).figures.get(column),
+                    )  # fmt: skip
+    least = min(
+        one.found.at(k, share / 100).figures["classes"].mean for one in states for k in KS for share in SUPPRESSIONS[1:]
+    )
+    yield cannot("anontokens.table5.least", "Section 7", "least #EQ in D' without the cases of 0 % suppression", 133, UNDISCLOSED,
+                 ours=round(least, 1))  # fmt: skip
+
+
+def largest_factor(one: SampledState) -> float:
+    """The largest risk factor of any sample, limit and candidate that Figure 2 shows."""
+    return max(
+        float(factors[0])
+        for k in KS[1:4]
+        for share in SUPPRESSIONS[1:]
+        for factors in one.found.at(k, share / 100).factors
+        if len(factors)
+    )
+
+
+def shares_of_factors(one: SampledState) -> tuple[float, float]:
+    """Shares of decoy classes with a factor of at most 1.5, and above 4: the least and the largest over the limits."""
+    low, high = [], []
+    for k in KS[:4]:
+        for share in SUPPRESSIONS[1:]:
+            each = np.concatenate([*one.found.at(k, share / 100).factors, []])
+            if len(each):
+                low.append(float((each <= 1.5).mean()))
+                high.append(float((each > 4).mean()))
+    return min(low), max(high)
+
+
+def figure_2(states: tuple[SampledState, ...]) -> Iterator[PrintedItem]:
+    """The risk multiplication factor minLink/|d|."""
+    largest = {one.state.title: round(largest_factor(one), 2) for one in states}
+    printed = {"State 1": 69.95, "State 2": 108.3, "State 3": 77.45}
+    yield cannot(
+        "anontokens.fig2", "Figure 2", "maximum risk multiplication factor", printed, UNDISCLOSED, ours=largest
+    )
+    for one, low, high in zip(states, (0.09, 0.056, 0.076), (0.237, 0.301, 0.47), strict=True):
+        least, most = shares_of_factors(one)
+        name = f"anontokens.fig2.state{one.state.number}"
+        yield cannot(f"{name}.upto1_5", "Section 6", f"{one.state.title}: minimum share of decoy classes of a factor up to 1.5", low,
+                     UNDISCLOSED, ours=round(least, 4))  # fmt: skip
+        yield cannot(f"{name}.above4", "Section 6", f"{one.state.title}: share of decoy classes of a factor above 4", high, UNDISCLOSED,
+                     ours=round(most, 4))  # fmt: skip
+    few = [int((factors <= 1.2).sum()) for factors in states[0].found.at(10, 0.1).factors]
+    yield cannot("anontokens.fig2.state1.upto1_2", "Section 5", "State 1, k = 10, 10 %: classes of a factor up to 1.2", 123, UNDISCLOSED,
+                 ours=round(float(np.mean(few)), 1))  # fmt: skip
+    low_k = max(
+        float(factors[0])
+        for share in SUPPRESSIONS[1:]
+        for factors in states[0].found.at(2, share / 100).factors
+        if len(factors)
+    )
+    yield cannot("anontokens.fig2.state1.k2", "Section 5", "State 1, k = 2: decoys have up to so many times the risk", 4, UNDISCLOSED,
+                 ours=round(low_k, 2))  # fmt: skip
+
+
+BINS = 10
+
+
+def class_sizes(one: SampledState) -> tuple[list[float], list[int]]:
+    """The distribution of class sizes at k = 10 and 5 %: ten bins of equal width on a logarithmic scale, as numbers of classes."""
+    sizes = one.linked.released.sizes
+    edges = np.geomspace(10, float(sizes.max()) + 1, BINS + 1)
+    counts, _ = np.histogram(sizes, edges)
+    return edges.tolist(), counts.tolist()
+
+
+def figure_3(states: tuple[SampledState, ...]) -> Iterator[PrintedItem]:
+    """Class sizes of the samples."""
+    least = {one.state.title: min(class_sizes(one)[1][:-1]) for one in states}
+    yield cannot("anontokens.fig3", "Figure 3", "fewest classes in a bin, over the three states", 18,
+                 f"{UNDISCLOSED} The bins of the figure are not printed; ours are {BINS} on a logarithmic scale, the last one left out.",
+                 ours=min(least.values()))  # fmt: skip
+
+
+def only_in_one(copies: int, decoys: int, alone: int, coalition: int) -> float:
+    """Of the classes that only one copy of a coalition holds, the share that are decoys, counted copy by copy.
+
+    Every recipient's own classes are removed from the copies of all others (Section 3).
+    """
+    own = [{("real", copy, place) for place in range(alone)} for copy in range(copies)]
+    bait = [{("decoy", copy, place) for place in range(decoys)} for copy in range(copies)]
+    held = [own[copy] | bait[copy] for copy in range(coalition)]
+    single = [item for copy in range(coalition) for item in held[copy] if sum(item in other for other in held) == 1]
+    return sum(item[0] == "decoy" for item in single) / len(single)
+
+
+def collusion() -> Iterator[PrintedItem]:
+    """Section 6: the probability that a class which only one colluder holds is a decoy."""
+    for colluders in range(2, 7):
+        ours = only_in_one(8, 10, 5, colluders)
+        yield judge(f"anontokens.collusion.{colluders}", "Section 6", f"P(decoy) = n_d/(n_d + n_e), {colluders} of 8 recipients collude, n_d = 10, n_e = 5",
+                    round(10 / 15, 6), round(ours, 6),
+                    note="Only against recipients without population data: whoever has a list of the population tells decoys by counting look-alikes.")  # fmt: skip
+
+
+def scalability(states: tuple[SampledState, ...], seed: int) -> Iterator[PrintedItem]:
+    """Section 7: recipients that can be supported, and records that removal costs."""
+    yield judge("anontokens.kd", "Section 7", "recipients by size-based removal, K = 1845 and d = 10", 184, 1845 // 10)
+    yield judge("anontokens.fraction", "Section 7", "recipients at a fraction f = 0.05 of the decoy classes each: 1/f", 20,
+                int(1 / 0.05))  # fmt: skip
+    yield judge("anontokens.budget", "Section 7", "classes removed per recipient: (b E_d)/N_r with b = 0.05, E_d = 9027, N_r = 20",
+                22, classes_per_recipient(0.05, 9027, 20), note="The formula is printed, its example is ours.")  # fmt: skip
+    rng = stream(seed, "rounds of removal")
+    for one in states:
+        sizes = one.linked.released.sizes
+        most: dict[str, Any] = {}
+        for strategy, pool in (
+            ("random", np.arange(len(sizes))),
+            ("size", np.flatnonzero(10 * sizes <= 11 * one.linked.k)),
+        ):
+            taken = min(20, len(pool))
+            most[strategy] = (
+                max(int(sizes[rng.choice(pool, taken, replace=False)].sum()) for _ in range(10)) if taken else 0
+            )
+        yield cannot(f"anontokens.removed.state{one.state.number}", "Section 7",
+                     f"{one.state.title}: most records removed in ten rounds of twenty classes, k = 10, 5 %", None,
+                     "The text describes the experiment and prints no number of it. " + UNDISCLOSED, ours=most)  # fmt: skip
+    yield cannot("anontokens.bias", "Section 7", "biased samples: decoys chosen by distance", None,
+                 "The paper leaves it to future work. `release make` in marks mode keeps to decoys near released classes and reports the shift of every column.")  # fmt: skip
+
+
+def written(figure: MeanSpread | None) -> str:
+    """A mean and its deviation as the paper writes them.
+
+    >>> written(MeanSpread(2300.4, 75.2)), written(None)
+    ('2300 (75)', '–')
+    """
+    return "–" if figure is None else f"{_short(figure.mean)} ({_short(figure.sd)})"
+
+
+def _short(number: float) -> str:
+    return (
+        f"{number / 1000:.0f}K"
+        if number >= 1_000_000
+        else f"{number:.0f}"
+        if number >= 1 or number == 0
+        else measure(number, digits=1)
+    )

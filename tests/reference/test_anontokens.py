@@ -1,0 +1,71 @@
+"""AnonTokens: the printed tables, coalitions of every size, and the generated states."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.reference import anontokens, anontokens_numbers
+from discreet.reference.anontokens_numbers import KS, SUPPRESSIONS, TABLE_4, cell, only_in_one, printed_table_5
+from discreet.reference.states import STATES
+from discreet.releases.feasibility_samples import MeanSpread
+
+
+@given(st.integers(2, 6), st.integers(1, 12), st.integers(0, 12), st.data())
+def test_a_class_of_one_copy_is_a_decoy_as_often_in_coalitions_of_every_size(
+    copies: int, decoys: int, alone: int, data: st.DataObject
+) -> None:
+    coalition = data.draw(st.integers(2, copies))
+    assert only_in_one(copies, decoys, alone, coalition) == pytest.approx(decoys / (decoys + alone))
+
+
+def test_the_printed_tables_are_whole() -> None:
+    assert len(printed_table_5()) == 3 * len(KS) * len(SUPPRESSIONS)
+    assert printed_table_5()[1, 5, 10] == {"classes": (9027, 35), "close_to_k": (1845, 35)}
+    assert all(key in printed_table_5() for key in TABLE_4)
+
+
+def test_the_worked_example_of_recipients() -> None:
+    found = {item.id: item for item in anontokens_numbers.scalability((), 1)}
+    assert found["anontokens.kd"].ours == found["anontokens.kd"].printed == 184
+
+
+def test_a_cell_reproduces_within_the_printed_deviation_only() -> None:
+    assert cell("a", "b", "c", (100, 5), MeanSpread(104, 1)).verdict == "reproduces"
+    assert cell("a", "b", "c", (100, 5), MeanSpread(106, 1)).verdict == "cannot"
+    assert cell("a", "b", "c", None, MeanSpread(106, 1)).printed is None
+
+
+def test_a_generated_state_has_the_printed_people_and_about_the_printed_classes() -> None:
+    for state in STATES[1:]:
+        counts = state.counts(seed=1)
+        assert counts.sum() == state.people
+        assert (counts > 0).sum() == pytest.approx(state.classes, rel=0.02)
+        labels = state.labels(seed=1)
+        assert len(set(labels)) == state.zips
+        assert len({label[:3] for label in labels}) == state.areas
+
+
+def test_a_small_state_has_the_paper_s_hierarchies() -> None:
+    small = replace(STATES[0], people=20_000, zips=40, areas=4)
+    classes = small.classes_of(small.counts())
+    assert classes.records == 20_000
+    assert dict(zip(classes.names, classes.heights, strict=True)) == {"zip": 6, "gender": 2, "yob": 5, "race": 2}
+
+
+@pytest.mark.slow
+def test_every_id_is_there() -> None:
+    found = anontokens.reproduce(quick=True)
+    ids = {item.id for item in found.items}
+    assert {"anontokens.fig2", "anontokens.fig3", "anontokens.kd", "anontokens.table2.state2.eq"} <= ids
+    for state in (1, 2, 3):
+        for k in KS:
+            for share in SUPPRESSIONS:
+                for table, columns in (
+                    (4, ("min_link", "candidate_classes", "candidate_records")),
+                    (5, ("classes", "close_to_k")),
+                ):
+                    assert {f"anontokens.table{table}.state{state}.k{k}.s{share}.{column}" for column in columns} <= ids

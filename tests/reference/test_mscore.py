@@ -1,0 +1,46 @@
+"""Table 1 and the nine cases of the paper on the misuseability weight."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from discreet.reference import mscore
+from tests.misuse import paper
+
+
+def test_the_printed_table_is_the_one_that_is_tested_elsewhere() -> None:
+    assert mscore.SOURCE == paper.SOURCE
+    assert mscore.PUBLISHED == paper.PUBLISHED
+
+
+def test_distinguishing_factors_and_our_scores() -> None:
+    found = mscore.reproduce()
+    assert found.item("mscore.d").ours == [2, 3, 2, 1]
+    assert [found.item(f"mscore.m.x{x}").ours for x in ("1", "2", "inf")] == [3.0, 1.224745, 0.5]
+    assert {found.item(f"mscore.m.x{x}").verdict for x in ("1", "2", "inf")} == {"cannot"}, "the paper prints no score"
+
+
+def test_the_nine_cases_are_told_apart() -> None:
+    found = {}
+    for entities, attributes in product(mscore.ENTITIES, mscore.ATTRIBUTES):
+        first, second, _ = mscore.two_publications(entities, attributes)
+        found[mscore.case_of((first[0], second[0]), (first[1], second[1]))] = (entities, attributes)
+    assert sorted(found) == list(range(1, 10))
+    assert found[1] == ("distinct", "equal"), "the same schema, no common entities"
+    assert found[6] == ("overlapping", "distinct"), "some of the entities, different attributes"
+
+
+@pytest.mark.parametrize(
+    ("entities", "attributes", "ensembles"),
+    [
+        ("equal", "equal", ["a+b of 2"]),
+        ("distinct", "equal", ["a+b of 4"]),
+        ("equal", "distinct", ["a+b+c+d of 2"]),
+        ("overlapping", "distinct", ["a+b of 2", "a+b+c+d of 1", "c+d of 2"]),
+    ],
+)
+def test_what_is_known_after_two_publications(entities: str, attributes: str, ensembles: list[str]) -> None:
+    _, _, known = mscore.two_publications(entities, attributes)
+    assert mscore.ensemble_words(known.ensembles) == ensembles
