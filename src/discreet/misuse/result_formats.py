@@ -5,6 +5,8 @@ What was given as a path, a URL or a table comes back as a list of dictionaries.
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -261,3 +263,28 @@ def _replaced(frame: Any, columns: Mapping[Any, Any]) -> Any:
 def collected(frame: Any) -> Any:
     """A lazy frame of polars as a frame."""
     return frame.collect() if type(frame).__name__ == "LazyFrame" else frame
+
+
+def as_csv(rows: Rows, names: Sequence[str], delimiter: str = ",") -> str:
+    """Rows as the text of a CSV file; cells that a spreadsheet would take for formulas are quoted."""
+    written = io.StringIO()
+    writer = csv.writer(written, delimiter=delimiter, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows([harmless(row.get(name)) for name in names] for row in rows)
+    return written.getvalue()
+
+
+def harmless(cell: Any) -> Any:
+    """A cell that a spreadsheet does not take for a formula.
+
+    >>> harmless("=1+1"), harmless("-3.5"), harmless(None)
+    ("'=1+1", '-3.5', '')
+    """
+    if cell is None:
+        return ""
+    if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r"):
+        try:
+            float(cell)
+        except ValueError:
+            return f"'{cell}"
+    return cell

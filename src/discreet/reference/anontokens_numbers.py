@@ -345,7 +345,7 @@ def collusion() -> Iterator[PrintedItem]:
         ours = only_in_one(8, 10, 5, colluders)
         yield judge(f"anontokens.collusion.{colluders}", "Section 6", f"P(decoy) = n_d/(n_d + n_e), {colluders} of 8 recipients collude, n_d = 10, n_e = 5",
                     round(10 / 15, 6), round(ours, 6),
-                    note="Only against recipients without population data: whoever has a list of the population tells decoys by counting look-alikes.")  # fmt: skip
+                    note="Only against recipients without population data: anyone who has a list of the population can tell decoys by counting look-alikes.")  # fmt: skip
 
 
 def scalability(states: tuple[SampledState, ...], seed: int) -> Iterator[PrintedItem]:

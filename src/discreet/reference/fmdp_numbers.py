@@ -130,13 +130,13 @@ def thresholds() -> tuple[PrintedItem, ...]:
     return (
         judge("fmdp.k.nf1", "Section 6, unknown group", "n_f = 1: smallest group at which the known-group adversary does not attack",
               48, once.no_access),
-        judge("fmdp.threshold.nf1", "Section 6, Finding 4", "n_f = 1: group size below which he accesses and attacks",
+        judge("fmdp.threshold.nf1", "Section 6, Finding 4", "n_f = 1: group size below which the adversary accesses and attacks",
               48, once.no_access),
         judge("fmdp.k.sunk", "Section 6, unknown group", "n_f = 1: the same once the access cost is paid (sunk)", 51, once.no_exploit,
               why="The recursion gives 54 with the discount 0.9, which is the only round one that gives 48, 14 and 29; "
               "0.85 would give 51, but then 42 and 27 instead of 48 and 29."),
-        judge("fmdp.k.slope", "Section 6, Figure 8", "h1 = 0.18: k, from which he stops before the last candidate", 14, first),
-        judge("fmdp.k2.slope", "Section 6, Figure 8", "h1 = 0.18: k', from which he does not attack", 29, rising.no_access),
+        judge("fmdp.k.slope", "Section 6, Figure 8", "h1 = 0.18: k, from which the adversary stops before the last candidate", 14, first),
+        judge("fmdp.k2.slope", "Section 6, Figure 8", "h1 = 0.18: k', from which the adversary does not attack", 29, rising.no_access),
         judge("fmdp.prior", "Section 6, case study", "prior: share of the population on the voters' list", 0.63,
               LISTED / POPULATION, within=0.005),
         judge("fmdp.detection", "Section 6, runtime", "detection of an exploit at h0 = -4.59", 0.01, float(caught), within=0.0005),
@@ -243,15 +243,15 @@ def sensitivity() -> tuple[PrintedItem, ...]:
     items = []
     computed: dict[str, list[int | None]] = {}
     for penalty, printed, words in (
-        (10_000.0, 9, "he always attacks groups smaller than 9"),
-        (50_000.0, 2, "he only attacks if there is one individual in the group"),
+        (10_000.0, 9, "always attacks groups smaller than 9"),
+        (50_000.0, 2, "only attacks if there is one individual in the group"),
     ):
         for key, attack in settings(SENSITIVITY).items():
             ours = replace(attack, penalty=penalty).thresholds().no_access
             computed.setdefault(key, []).append(ours)
             items.append(
                 judge(f"fmdp.fig10.penalty{penalty:.0f}.{key}", "Section 7, Figure 10c",
-                      f"penalty {penalty:,.0f}, setting {key}: group size from which he does not buy ({words})", printed, ours,
+                      f"penalty {penalty:,.0f}, setting {key}: group size from which the list is not bought ({words})", printed, ours,
                       why=f"With the printed h0 the model gives {ours}. A constant detection of 0.0130 to 0.0148 would give 9 and 2; "
                       "no constant is tuned.")
             )  # fmt: skip

@@ -349,7 +349,7 @@ def sweep(
     example = "For example penalty=1000:50000:50."
     varied, _, limits = vary.partition("=")
     parts = limits.split(":")
-    if varied not in {field.name for field in fields(Attack)} or len(parts) != 3:
+    if varied not in {field.name for field in fields(discreet.Attack)} or len(parts) != 3:
         raise UsageError("--vary takes a parameter and a range: NAME=FROM:TO:STEPS.", remedy=example)
     low, high, number = (parameter_value(part, varied) for part in parts)
     if isinstance(low, str) or isinstance(high, str) or not (math.isfinite(low) and math.isfinite(high)):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,10 @@ import click
 
 from discreet import report
 from discreet.cli.main import Verbs
-from discreet.cli.options import PATH, Decorator, option, options, policy_option
-from discreet.cli.output import CommandResult, bullet, finding_lines, heading, output, table, working
+from discreet.cli.options import FILE, PATH, Decorator, option, options, policy_option, target_option
+from discreet.cli.output import CommandResult, bullet, finding_lines, heading, output, table, working, write_text
 from discreet.errors import EmptySource, UsageError
+from discreet.policy import Policy
 from discreet.wording import percent
 
 if TYPE_CHECKING:
@@ -29,8 +31,11 @@ if TYPE_CHECKING:
         "anomalies": ("misuse", "anomalies", "Find unusual days in a log."),
         "combine": ("misuse_elicit", "combine", "Combine experts' answers into one sensitivity function."),
         "elicit": ("misuse_elicit", "elicit", "Ask an expert how sensitive values are."),
+        "evaluate": ("misuse", "evaluate", "Compare the score with experts who rank tables."),
+        "fit": ("misuse_elicit", "fit", "Learn sensitivity from a column of customer value."),
         "generate": ("misuse_elicit", "generate", "Generate a sample log and experts' answers."),
         "incidents": ("misuse", "incidents", "Rank leaked results by severity."),
+        "reduce": ("misuse", "reduce", "Give the largest part of a result within a limit."),
         "score": ("misuse", "score", "Measure what a result could do in the wrong hands."),
     },
     short_help="Measure what query results could do in the wrong hands.",
@@ -83,7 +88,6 @@ def score(
     from discreet.misuse import Sensitivity
     from discreet.misuse import score as misuse_score
     from discreet.misuse.scorer import within
-    from discreet.policy import Policy
     from discreet.sources import read
 
     policy = Policy.load(policy_file)
@@ -93,8 +97,7 @@ def score(
     sensitivity = Sensitivity.from_policy(policy, context)
     # Values are compared as they are, whatever they generalise to.
     people = read(source, policy=replace(policy, rules={}))
-    # A result is written like the data, but need not have all their columns.
-    given = read(result, policy=Policy(delimiter=policy.delimiter, encoding=policy.encoding))
+    given = read(result, policy=written_like(policy))
     with working(f"Counting people who look alike in {people.name}"):
         scored = misuse_score(
             given,
@@ -139,6 +142,185 @@ def score(
         words,
         notes=[note] if weightless else [],
         exit_code=int(exceeded),
+    )
+
+
+def written_like(policy: Policy) -> Policy:
+    """A result is written like the data, but need not have all their columns."""
+    return Policy(delimiter=policy.delimiter, encoding=policy.encoding)
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """What a result is scored by: the source, its policy and its sensitivity."""
+
+    policy: Policy
+    settings: dict[str, Any]
+    """Of the functions that score and reduce."""
+
+    @classmethod
+    def of(cls, source: str, policy_file: str, x: float | None, context: str | None) -> Scoring:
+        """From the options of a command."""
+        from discreet.misuse import Sensitivity
+        from discreet.sources import read
+
+        policy = Policy.load(policy_file)
+        sensitivity = Sensitivity.from_policy(policy, context)
+        settings = {
+            # Values are compared as they are, whatever they generalise to.
+            "source": read(source, policy=replace(policy, rules={})),
+            "quasi": [name for name in policy.quasi if name not in sensitivity.weights],
+            "sensitivity": sensitivity,
+            "x": policy.misuse.x if x is None else x,
+        }
+        return cls(policy, settings)
+
+
+@click.command(name="reduce", short_help="Give the largest part of a result within a limit.")
+@click.argument("result", metavar="RESULT")
+@option("--source", metavar="SRC", required=True, help="The table that the result was taken from.")
+@policy_option("Policy with roles and sensitivity.")
+@option("--limit", type=float, metavar="L", help="Largest score allowed [policy].")
+@option("--rows", "way", flag_value="rows", default=True, help="Leave out rows: the largest part within the limit.")
+@option("--cells", "way", flag_value="cells", help="Keep all rows and empty the fewest sensitive cells.")
+@option("--generalise", "way", flag_value="generalise", help="Keep all rows and write quasi-identifiers coarser.")
+@option("--x", type=float, metavar="X", help="The larger, the less the number of rows counts: 1 to inf [policy, or 2].")
+@option("--context", metavar="NAME", help="Context whose sensitivity applies.")
+@target_option("--out", type=FILE, metavar="FILE", required=True, help="Write the reduced result (CSV).")
+@output("Print what was reduced as JSON.")
+def reduce(
+    result: str,
+    source: str,
+    policy_file: str,
+    limit: float | None,
+    way: str,
+    x: float | None,
+    context: str | None,
+    out: Path,
+) -> CommandResult:
+    """Reduce RESULT until its misuse score is within a limit; a row that scores exactly the limit stays.
+
+    \b
+    Examples:
+      discreet misuse reduce result.csv --source customers.parquet --policy policy.toml --limit 1 --out less.csv
+      discreet misuse reduce result.csv --source customers.parquet --policy policy.toml --limit 1 --cells --out less.csv
+      discreet misuse reduce result.csv --source customers.parquet --policy policy.toml --limit 1 --generalise --out less.csv
+    """
+    from discreet.misuse import reduce_by_generalising, reduce_cells, reduce_rows
+    from discreet.misuse import score as misuse_score
+    from discreet.misuse.result_formats import as_csv
+    from discreet.sources import read
+
+    scoring = Scoring.of(source, policy_file, x, context)
+    limit = scoring.policy.misuse.limit if limit is None else limit
+    if limit is None:
+        raise UsageError("There is no limit to reduce to.", remedy="Give --limit, or set it in [misuse] of the policy.")
+    given = read(result, policy=written_like(scoring.policy))
+    ways: dict[str, Any] = {
+        "rows": reduce_rows,
+        "cells": reduce_cells,
+        "generalise": partial(reduce_by_generalising, rules=scoring.policy.rules),
+    }
+    with working(f"Reducing {given.name}"):
+        before = misuse_score(given, **scoring.settings)
+        reduced: list[dict[str, Any]] = ways[way](given, limit=limit, **scoring.settings)
+        # A generalised value is no value of the source, so its own crowd is not counted again here.
+        after = None if way == "generalise" else misuse_score(reduced, **scoring.settings).value if reduced else 0.0
+    write_text(out, as_csv(reduced, given.columns, scoring.policy.delimiter or ","))
+    emptied = 0
+    if way == "cells":
+        full = misuse_score(given, **scoring.settings)
+        emptied = sum(row.get(name) is None for row in reduced for name in full.plan.sensitive)
+    found = {
+        "way": way,
+        "limit": limit,
+        "before": before.value,
+        "after": after,
+        "rows": {"given": before.rows, "left": len(reduced)},
+        "empty_cells": emptied,
+        "out": str(out),
+    }
+    left = f"{len(reduced):,} of {before.rows:,} rows are left"
+    done = {
+        "rows": f"{left}.",
+        "cells": f"All {len(reduced):,} rows are left; {emptied:,} sensitive cells are empty now.",
+        "generalise": f"All {len(reduced):,} rows are left, with coarser quasi-identifiers.",
+    }
+    now = "at most the limit" if after is None else f"{after:.4g}"
+    return CommandResult(
+        lambda: found,
+        [
+            heading(f"Misuse score of {given.name}: {before.value:.4g} before, {now} now; the limit is {limit:.4g}"),
+            bullet(done[way]),
+        ],
+        notes=[f"Wrote {out}."],
+    )
+
+
+@click.command(name="evaluate", short_help="Compare the score with experts who rank tables.")
+@click.argument("rankings", metavar="RANKINGS", type=PATH)
+@option("--source", metavar="SRC", required=True, help="The table that the ranked tables were taken from.")
+@policy_option("Policy with roles and sensitivity.")
+@option("--x", type=float, metavar="X", help="The larger, the less the number of rows counts: 1 to inf [policy, or 2].")
+@option("--context", metavar="NAME", help="Context whose sensitivity applies.")
+@output("Print the comparison as JSON.")
+def evaluate(rankings: Path, source: str, policy_file: str, x: float | None, context: str | None) -> CommandResult:
+    """Compare the order of tables by misuse score with the order that experts gave them (Kendall's tau).
+
+    RANKINGS is a CSV with the columns expert, table, rank and, if noted, seconds: one row per expert and table. `table` is
+    a file beside RANKINGS, rank 1 the table that could do most damage, `seconds` the time that the expert took for it.
+
+    \b
+    Examples:
+      discreet misuse evaluate rankings.csv --source customers.parquet --policy policy.toml
+    """
+    from discreet.misuse import score as misuse_score
+    from discreet.misuse.evaluation import evaluate as compared
+    from discreet.misuse.evaluation import read_rankings
+    from discreet.sources import read
+
+    scoring, ranked = Scoring.of(source, policy_file, x, context), read_rankings(rankings)
+    tables = dict.fromkeys(name for one in ranked for name in one.ranks)
+    with working(f"Scoring {len(tables)} tables"):
+        scores = {
+            name: misuse_score(
+                read(str(rankings.parent / name), policy=written_like(scoring.policy)), **scoring.settings
+            ).value
+            for name in tables
+        }
+    found = compared(scores, ranked)
+
+    def tau(value: float | None) -> str:
+        return "none" if value is None else f"{value:.2f}"
+
+    rows = [
+        (
+            one.expert,
+            tau(one.tau),
+            tau(one.others),
+            f"{one.tables}",
+            "" if one.seconds is None else f"{one.seconds:,.0f}",
+        )
+        for one in found.experts
+    ]
+    return CommandResult(
+        found.to_dict,
+        [
+            heading(
+                f"{len(scores)} tables, {len(found.experts)} experts: tau with the mean of all experts {tau(found.overall)}"
+            ),
+            bullet(
+                f"Mean over experts: {tau(found.mean)} with the score, {tau(found.among_experts)} with the other experts."
+            ),
+            "",
+            table(["expert", "tau with M", "tau with others", "tables", "seconds"], rows, numeric=(1, 2, 3, 4)),
+            "",
+            table(
+                ["table", "M"],
+                [(name, f"{value:.4g}") for name, value in sorted(scores.items(), key=lambda pair: -pair[1])],
+                numeric=(1,),
+            ),
+        ],
     )
 
 

@@ -365,3 +365,72 @@ def generate(out: Path, days: int, misusers: int, seed: int) -> CommandResult:
         map(str, paths.values()),
         next_step=f"discreet misuse anomalies {paths['log']}",
     )
+
+
+@click.command(name="fit", short_help="Learn sensitivity from a column of customer value.")
+@click.argument("source", metavar="DATA")
+@policy_option("Policy that names the sensitive columns.")
+@option("--value", required=True, metavar="COLUMN", help="Numbers: what each person is worth, such as yearly revenue.")
+@option("--column", "columns", multiple=True, metavar="NAME", help="Learn this column only; may be repeated.")
+@draft_option("Write the sections [sensitivity.COLUMN] (TOML); never overwrites.")
+@output("Print the weights as JSON.")
+def fit(source: str, policy_file: str, value: str, columns: tuple[str, ...], out: Path | None) -> CommandResult:
+    """Learn how sensitive values are from what the people of DATA are worth, by monotone regression.
+
+    A category weighs the mean value of its people; of numbers the weight rises or falls with the number. Values that fewer
+    than 5 people have share one weight.
+
+    \b
+    Examples:
+      discreet misuse fit customers.parquet --policy policy.toml --value revenue --out sensitivity.toml
+    """
+    from discreet.misuse.elicitation.value_fit import fit_to_value
+    from discreet.misuse.input_tables import columns_of
+    from discreet.misuse.result_formats import coded, labels
+
+    policy = Policy.load(policy_file)
+    data = read(source, policy=Policy(delimiter=policy.delimiter, encoding=policy.encoding))
+    wanted = columns or tuple(name for name in policy.sensitive if name != value)
+    for name in (*wanted, value):
+        if name not in data.columns:
+            raise UsageError(f"{data.name} has no column '{name}'.", remedy=f"It has: {', '.join(data.columns)}.")
+    if not wanted:
+        raise UsageError("The policy has no sensitive column.", remedy="Name one with --column.")
+    with working(f"Reading {data.name}"):
+        cells = columns_of(data)
+        worth = [_worth(label) for label in labels(cells.cells(value))]
+        if all(math.isnan(number) for number in worth):
+            raise DataError(f"Column '{value}' holds no numbers.", remedy="Name a column of numbers with --value.")
+        content = {name: fit_to_value(name, coded(cells.cells(name)), worth) for name in wanted}
+    version = Sensitivity.from_dict(content).version
+    note = f"Sensitivity version {version}, learnt from column {value} of {len(worth):,} people."
+    text = table_toml(content, note)
+    if out is not None:
+        write_text(out, text)
+    return CommandResult(
+        lambda: {"version": version, "value": value, "people": len(worth), "sensitivity": content},
+        [text.rstrip("\n")] if out is None else [],
+        notes=[note, *([f"Wrote {out}. Paste it into the policy."] if out is not None else [])],
+    )
+
+
+def _worth(label: str | None) -> float:
+    try:
+        return float(label or "nan")
+    except ValueError:
+        return math.nan
+
+
+def table_toml(content: dict[str, Any], note: str) -> str:
+    """Sections [sensitivity.COLUMN] as text."""
+    lines = [f"# {note}"]
+    for name, learnt in content.items():
+        lines += ["", f"[sensitivity.{json.dumps(name)}]", f"otherwise = {learnt['otherwise']}"]
+        if "bins" in learnt:
+            lines.append(f"bins = {json.dumps(learnt['bins'])}")
+        if "values" in learnt:
+            pairs = ", ".join(
+                f"{json.dumps(key, ensure_ascii=False)} = {weight}" for key, weight in learnt["values"].items()
+            )
+            lines.append(f"values = {{ {pairs} }}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,109 @@
+"""`discreet misuse reduce`, `evaluate` and `fit` as their users meet them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.misuse.paper import COLUMNS, PUBLISHED, QUASI, SOURCE
+from tests.swift import SHIM
+
+POLICY = (
+    "".join(f'[columns.{name}]\nrole = "quasi"\nhierarchy = {{ any = "*" }}\n' for name in QUASI)
+    + """\
+[columns.account]
+role = "sensitive"
+[columns.bill]
+role = "sensitive"
+[sensitivity.account]
+values = { Gold = 1.0, Silver = 0.7, Bronze = 0.3, White = 0.1 }
+[sensitivity.bill]
+bins = [[100, 0.1], [250, 0.2], [400, 0.3], [700, 0.5]]
+otherwise = 1.0
+"""
+)
+OPTIONS = ("--source", "source.csv", "--policy", "policy.toml")
+
+
+def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([SHIM, "misuse", *words], capture_output=True, text=True, check=False, cwd=folder)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, rows in (("source", SOURCE), ("result", PUBLISHED), ("few", PUBLISHED[-2:])):
+        with (tmp_path / f"{name}.csv").open("w", newline="") as file:
+            writer = csv.DictWriter(file, COLUMNS)
+            writer.writeheader()
+            writer.writerows(rows)
+    (tmp_path / "policy.toml").write_text(POLICY)
+    return tmp_path
+
+
+@pytest.mark.parametrize(("way", "rows", "empty"), [("rows", 5, 0), ("cells", 6, 1), ("generalise", 6, 0)])
+def test_a_result_is_reduced_in_three_ways(folder: Path, way: str, rows: int, empty: int) -> None:
+    done = run(folder, "reduce", "result.csv", *OPTIONS, "--limit", "1", f"--{way}", "--out", "less.csv", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["way"], found["rows"]["left"], found["empty_cells"]) == (way, rows, empty)
+    with (folder / "less.csv").open(newline="") as file:
+        left = list(csv.DictReader(file))
+    assert len(left) == rows
+    assert tuple(left[0]) == COLUMNS
+    if way != "generalise":
+        again = run(folder, "score", "less.csv", *OPTIONS, "--limit", "1")
+        assert again.returncode == 0, "what is written is within the limit"
+
+
+def test_a_row_that_scores_exactly_the_limit_stays(folder: Path) -> None:
+    """Programmer, DC, Male: 0.1 + 0.1 of one person; the limit is given as decimals."""
+    done = run(folder, "reduce", "few.csv", *OPTIONS, "--limit", "0.2", "--x", "inf", "--out", "less.csv", "--json")
+    assert json.loads(done.stdout)["rows"]["left"] == 2
+
+
+def test_no_limit_is_a_wrong_call_and_nothing_is_replaced(folder: Path) -> None:
+    assert run(folder, "reduce", "result.csv", *OPTIONS, "--out", "less.csv").returncode == 2
+    done = run(folder, "reduce", "result.csv", *OPTIONS, "--limit", "1", "--out", "result.csv")
+    assert done.returncode == 2
+    assert len((folder / "result.csv").read_text().splitlines()) == 7
+
+
+def test_a_spreadsheet_takes_nothing_for_a_formula(folder: Path) -> None:
+    text = (folder / "source.csv").read_text().replace("Programmer", "=cmd()")
+    (folder / "source.csv").write_text(text)
+    (folder / "few.csv").write_text((folder / "few.csv").read_text().replace("Programmer", "=cmd()"))
+    run(folder, "reduce", "few.csv", *OPTIONS, "--limit", "9", "--out", "less.csv")
+    assert "'=cmd()" in (folder / "less.csv").read_text()
+
+
+def test_experts_rank_tables(folder: Path) -> None:
+    (folder / "ranks.csv").write_text(
+        "expert,table,rank,seconds\nann,source.csv,1,30\nann,result.csv,2,20\nann,few.csv,3,10\n"
+        "ben,source.csv,2,\nben,result.csv,1,\nben,few.csv,3,\n"
+    )
+    done = run(folder, "evaluate", "ranks.csv", *OPTIONS, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert [one["tau"] for one in found["experts"]] == [pytest.approx(1), pytest.approx(1 / 3)]
+    assert found["experts"][0]["seconds"] == 60
+    assert found["scores"]["result.csv"] == pytest.approx(1.224745, abs=1e-6)
+
+
+def test_sensitivity_is_learnt_from_a_column_of_value(folder: Path) -> None:
+    rows = "".join(
+        f"{account},{20 + place},{worth}\n" for account, worth in (("Gold", 90), ("White", 9)) for place in range(20)
+    )
+    (folder / "customers.csv").write_text("account,age,revenue\n" + rows)
+    (folder / "roles.toml").write_text(
+        '[columns.account]\nrole = "sensitive"\n[columns.age]\nrole = "other"\n[columns.revenue]\nrole = "other"\n'
+    )
+    done = run(folder, "fit", "customers.csv", "--policy", "roles.toml", "--value", "revenue", "--out", "f.toml")
+    assert done.returncode == 0, done.stderr
+    assert '"White" = 0.1' in (folder / "f.toml").read_text()
+    wrong = run(folder, "fit", "customers.csv", "--policy", "roles.toml", "--value", "account", "--column", "age")
+    assert wrong.returncode == 3
+    assert "Gold" not in wrong.stderr
