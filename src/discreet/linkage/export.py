@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -16,6 +16,7 @@ from sqlalchemy import select
 from discreet.errors import Refused
 from discreet.kernel.serialise import json_of
 from discreet.ledger import Ledger
+from discreet.linkage.evaluation import times_by_pair
 from discreet.linkage.folder import ProjectFolder, staged
 from discreet.linkage.matching.candidate_pairs import Clusters, Edges, cluster, load_candidates
 from discreet.linkage.project import Project
@@ -143,7 +144,7 @@ def export(
     clusters = clusters_of(home, answers)
     with staged(Path(out)) as stage:
         linked = write_linked(home, clusters, FileTarget(str(stage / f"linked.{form}")), everybody=everybody)
-        _write_rows(stage / "decisions.csv", DECISIONS, _decisions(answers))
+        _write_rows(stage / "decisions.csv", DECISIONS, _decisions(answers, times_by_pair(ledger.store, project)))
         # Clusters are numbered from 0; the numbers have nothing to do with the pseudonyms of the linked table.
         numbers = np.unique(clusters.of, return_inverse=True)[1].tolist()
         rows = ((record, home.tables[int(record >= home.sizes[0])], number) for record, number in enumerate(numbers))
@@ -195,17 +196,20 @@ def disclosures(store: Store, project: Project) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in rows]
 
 
-DECISIONS = ("pair", "first", "second", "probability", "verdict", "worker", "role", "answer", "confidence")
+DECISIONS = ("pair", "first", "second", "probability", "verdict", "worker", "role", "answer", "confidence",
+             "seconds")  # fmt: skip
 
 
-def _decisions(answers: Iterable[Answered]) -> Iterator[Sequence[Any]]:
+def _decisions(answers: Iterable[Answered], times: Mapping[tuple[int, str], float | None]) -> Iterator[Sequence[Any]]:
     """One row per person and pair; a pair that nobody has is one row without a person."""
     for answered in answers:
         choices = [(worker, "review", choice) for worker, choice in answered.reviews.items()]
         choices += [(worker, "adjudication", choice) for worker, choice in answered.adjudications.items()]
         for worker, role, choice in choices or [("", "", None)]:
             pair = answered.pair, *answered.records, answered.probability, answered.verdict
-            yield *pair, worker, role, *(("", "") if choice is None else CHOICES[choice])
+            seconds = times.get((answered.pair, worker))
+            answer = ("", "") if choice is None else CHOICES[choice]
+            yield *pair, worker, role, *answer, "" if seconds is None else round(seconds, 1)
 
 
 def _edges(pairs: Iterable[tuple[int, int]]) -> Edges:

@@ -116,6 +116,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("link assign --withdraw", "eve project"),
     ("link status", "project"),
     ("link status (all projects)", ""),
+    ("link evaluate", "project --truth link/truth.csv"),
     ("link export", "project --out linked --unfinished --format csv"),
     ("misuse generate", "--days 5 --out log"),
     ("misuse elicit", f"{TOWN} --out log/ann.json"),

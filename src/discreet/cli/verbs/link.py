@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         "assign": ("link_review", "assign", "Assign pairs to reviewers, within limits."),
         "review": ("link_review", "review", "Review pairs in the terminal."),
         "status": ("link", "status", "Show the progress of projects, without any value."),
+        "evaluate": ("link_review", "evaluate", "Hold reviewers' answers against a known truth."),
         "export": ("link", "export", "Write the linked, de-identified table and the disclosure log."),
     },
     short_help="Find records of the same person; reviewers decide unclear pairs.",

@@ -14,9 +14,11 @@ from discreet.cli.options import acting, as_option, option, store_option
 from discreet.cli.output import CommandResult, heading, on_store, output, say, table
 from discreet.cli.verbs.link import opened_ledger, project_named
 from discreet.errors import NotThere, Refused, StoreUnreachable, UsageError
+from discreet.wording import brief_percent
 
 if TYPE_CHECKING:
     from discreet.ledger import Ledger
+    from discreet.linkage.evaluation import AnswerAccuracy
     from discreet.linkage.project import Project
     from discreet.linkage.review.views import Gauge, PairView
 
@@ -282,3 +284,69 @@ def _gauge(gauge: Gauge) -> str:
 
     limit = "" if gauge.limit is None else f" (limit {percent(gauge.limit):.1f} %)"
     return f"{percent(gauge.used):.1f} %{limit}"
+
+
+@click.command(name="evaluate", short_help="Hold reviewers' answers against a known truth.")
+@click.argument("project", metavar="PROJECT")
+@option(
+    "--truth", metavar="FILE", required=True, help="Pairs of the same person: a table whose first two columns are ids."
+)
+@option("--same", metavar="COLUMN", help="Column of FILE that says whether a pair is the same person [all are].")
+@store_option
+@output("Print as JSON.")
+def evaluate(project: str, truth: str, same: str | None, address: str | None) -> CommandResult:
+    """Hold the answers of PROJECT's reviewers against a known truth: accuracy, precision, recall, confidence, time, KAPR.
+
+    Without --same, pairs that FILE does not list are different people; with it, nothing is known about them.
+
+    \b
+    Examples:
+      discreet link evaluate project --truth same.csv
+      discreet link evaluate project --truth labels.csv --same same --json
+    """
+    from discreet.linkage.evaluation import evaluate as against
+    from discreet.linkage.folder import ProjectFolder
+    from discreet.linkage.matching.pairs import read_labels
+
+    with opened_ledger(address) as ledger:
+        reviewed = project_named(ledger, project)
+        labels = read_labels(ProjectFolder.open(reviewed.folder), truth, same=same)
+        found = against(ledger, reviewed, labels, complete=same is None)
+
+    def shares(of: AnswerAccuracy) -> list[str]:
+        every = (of.accuracy, of.precision, of.recall)
+        return ["none" if one is None else brief_percent(float(one)) for one in every]
+
+    rows = [
+        (one.worker, f"{one.accuracy.answered:,}", *shares(one.accuracy),
+         "none" if one.seconds is None else f"{one.seconds:.0f}", brief_percent(float(one.risk)))
+        for one in found.reviewers
+    ]  # fmt: skip
+    sure = [
+        (
+            one.worker,
+            *(
+                "none" if level.accuracy is None else f"{brief_percent(float(level.accuracy))} of {level.answered}"
+                for level in one.by_confidence.values()
+            ),
+        )
+        for one in found.reviewers
+    ]
+    fast = [one.worker for one in found.reviewers if one.too_fast]
+    accuracy, precision, recall = shares(found.final)
+    return CommandResult(
+        found.to_dict,
+        [
+            heading(f"{found.project}: {found.pairs:,} pairs with a known truth, {found.condition} at the start"),
+            f"In the end: accuracy {accuracy}, precision {precision}, recall {recall}.",
+            "",
+            table(
+                ["reviewer", "answers", "accuracy", "precision", "recall", "seconds a pair", "privacy risk (KAPR)"],
+                rows,
+                numeric=range(1, 7),
+            ),
+            "",
+            table(["right when sure:", "high", "medium", "low"], sure, numeric=(1, 2, 3)),
+        ],
+        notes=[f"{name} decides faster than people read: look at these decisions." for name in fast],
+    )

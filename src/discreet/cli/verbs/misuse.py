@@ -151,7 +151,7 @@ def written_like(policy: Policy) -> Policy:
 
 
 @dataclass(frozen=True)
-class Scoring:
+class MisuseScoring:
     """What a result is scored by: the source, its policy and its sensitivity."""
 
     policy: Policy
@@ -159,7 +159,7 @@ class Scoring:
     """Of the functions that score and reduce."""
 
     @classmethod
-    def of(cls, source: str, policy_file: str, x: float | None, context: str | None) -> Scoring:
+    def of(cls, source: str, policy_file: str, x: float | None, context: str | None) -> MisuseScoring:
         """From the options of a command."""
         from discreet.misuse import Sensitivity
         from discreet.sources import read
@@ -211,7 +211,7 @@ def reduce(
     from discreet.misuse.result_formats import as_csv
     from discreet.sources import read
 
-    scoring = Scoring.of(source, policy_file, x, context)
+    scoring = MisuseScoring.of(source, policy_file, x, context)
     limit = scoring.policy.misuse.limit if limit is None else limit
     if limit is None:
         raise UsageError("There is no limit to reduce to.", remedy="Give --limit, or set it in [misuse] of the policy.")
@@ -279,9 +279,9 @@ def evaluate(rankings: Path, source: str, policy_file: str, x: float | None, con
     from discreet.misuse.evaluation import read_rankings
     from discreet.sources import read
 
-    scoring, ranked = Scoring.of(source, policy_file, x, context), read_rankings(rankings)
+    scoring, ranked = MisuseScoring.of(source, policy_file, x, context), read_rankings(rankings)
     tables = dict.fromkeys(name for one in ranked for name in one.ranks)
-    with working(f"Scoring {len(tables)} tables"):
+    with working(f"MisuseScoring {len(tables)} tables"):
         scores = {
             name: misuse_score(
                 read(str(rankings.parent / name), policy=written_like(scoring.policy)), **scoring.settings
