@@ -18,7 +18,7 @@ IDENTIFIER = """
     middlename maidenname familyname birthname username login nickname address street housenumber housename numberplate
     vin signature photo initials insurancenumber recordnumber casenumber patientid personid memberid respondentid
     participantid subjectid studentid customerid employeeid voterid hhid familyid householdid pid uid accountnumber soc_sec
-    socsec patientno personno
+    socsec patientno personno patientnr personnr subjectnr clientnr respondentnr casenr
     nachname vorname vorname familienname geburtsname anschrift adresse strasse hausnummer hausnr telefon handy
     ausweisnummer personalausweis reisepass versichertennummer versichertennr krankenversichertennummer
     sozialversicherungsnummer svnr steuernummer steuerid patientennummer patientennr personennummer kundennummer
