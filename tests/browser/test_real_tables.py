@@ -56,7 +56,8 @@ def test_from_a_workbook_to_next_years_table(place: Place, visit: Visit, workboo
     seen(page, "sheet")
     page.get_by_label("Visits 2024").check()
     page.get_by_role("button", name="Use this sheet").click()
-    expect(page.get_by_text("PEOPLE").or_(page.get_by_text("not confirmed")).first).to_be_visible(timeout=PATIENCE)
+    confirm = page.get_by_role("button", name="Confirm all roles and measure the risk")
+    expect(confirm).to_be_visible(timeout=PATIENCE)
     seen(page, "profile")
 
     page.get_by_role("link", name="Policy", exact=True).click()
