@@ -284,8 +284,6 @@ ONE_BY_ONE = {
     "default of a column": "CREATE TEMP TABLE d<i> (a text DEFAULT own.peek(<i>))\n--\nINSERT INTO d<i> DEFAULT VALUES\n--\nSELECT * FROM d<i>",
     "generated column": "CREATE TEMP TABLE d<i> (n int, a text GENERATED ALWAYS AS (own.peek(n)) STORED)\n--\nINSERT INTO d<i> VALUES (<i>)\n--\nSELECT * FROM d<i>",
     "index of a function": "CREATE TEMP TABLE d<i> (n int)\n--\nINSERT INTO d<i> VALUES (<i>)\n--\nCREATE INDEX ON d<i> (own.peek(n))",
-    "policy of one's own": "CREATE TEMP TABLE d<i> (n int)\n--\nCREATE POLICY p ON d<i> USING (own.peek(n) > 'canary<c>')",
-    "trigger": "CREATE FUNCTION own.tr<i>() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE NOTICE ''%'', (SELECT diagnosis FROM clinic.patients WHERE id = <i>); RETURN NEW; END'",
     "rule": "CREATE RULE r AS ON INSERT TO own.scratch DO ALSO SELECT diagnosis FROM clinic.patients WHERE id = <i>",
     "system columns": "SELECT xmin, cmax, tableoid, diagnosis FROM patients WHERE id = <i>",
     "visit": "SELECT reason FROM visits WHERE patient = <i>",

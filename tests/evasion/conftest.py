@@ -14,7 +14,7 @@ from discreet.gateway import parse_upstream
 from discreet.policy import Policy
 from tests.evasion.detours import FURNITURE
 from tests.evasion.ward import POLICY, SCHEMA
-from tests.gateway.governed import Guarding, furnish, policy
+from tests.gateway.governed import Guarding, close_holes, furnish, policy
 
 _NUMBERS = itertools.count()
 
@@ -30,6 +30,7 @@ def clinic(postgres_url: str) -> str:
     """The URL of a server with the clinic."""
     furnish(postgres_url)
     _run(postgres_url, FURNITURE)
+    close_holes(postgres_url, policy())
     return postgres_url
 
 
@@ -43,6 +44,7 @@ def guard(clinic: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gua
 def ward(postgres_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarding]:
     """The same before the ward."""
     _run(postgres_url, SCHEMA)
+    close_holes(postgres_url, POLICY)
     yield from _guarding(postgres_url, tmp_path_factory.mktemp("ward"), POLICY)
 
 

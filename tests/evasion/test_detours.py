@@ -105,26 +105,23 @@ def test_how_texts_are_read_does_not_change_within_a_pipeline(name: str, pipelin
 
 
 def test_a_table_made_anew_is_governed_at_once(postgres_url: str, ward: Guarding, visitor: Arrive) -> None:
-    """Its columns have another origin than those that were known, until the gateway looks again."""
+    """Its users were never granted to read it, and the gateway looks again when a name means nothing that it knows."""
     client = Client(visitor(), "simple")
     with psycopg.connect(postgres_url, autocommit=True) as owner:
         owner.execute("CREATE TABLE lab.fresh (LIKE lab.named INCLUDING ALL)")
         owner.execute("INSERT INTO lab.fresh SELECT * FROM lab.named")
         owner.execute("DROP TABLE lab.named")
         owner.execute("ALTER TABLE lab.fresh RENAME TO named")
-        owner.execute("GRANT SELECT ON lab.named TO nurse")
     with client.connection:
-        client.run("SELECT ctid, finding FROM lab.named")
+        client.run("SELECT k, finding FROM lab.named")
     assert client.refused == 1
     assert client.found() == set()
 
 
 def test_a_refusal_names_the_score_that_led_to_it(attacker: Arrive) -> None:
-    """Also where it is the names that are too much, and what was seen before gets heavier."""
     client = Client(attacker(), "simple")
     with client.connection:
         client.run("SELECT id, diagnosis FROM patients")
-        client.run("SELECT id + 0, name FROM patients")
     found = re.search(r"exposure to ([\d.]+); your limit is 2\.00", client.seen[-1])
     assert found
     assert float(found[1]) > 2

@@ -213,7 +213,7 @@ def test_parameters_tell_questions_apart(name: str, attacker: Callable[[], str])
 
 
 def test_a_statement_prepared_in_sql_and_bound_by_name(attacker: Callable[[], str]) -> None:
-    """The protocol reaches statements that PREPARE has made."""
+    """The protocol reaches statements that PREPARE has made; the server refuses to run them for this user."""
     client = Client(attacker(), "simple")
     with client.connection as connection:
         client.run("PREPARE mine(int) AS SELECT diagnosis FROM patients WHERE id = $1")
@@ -221,7 +221,7 @@ def test_a_statement_prepared_in_sql_and_bound_by_name(attacker: Callable[[], st
         for number in range(TRIES):
             result = connection.pgconn.exec_prepared(b"mine", [str(10 + number).encode()])
             answered += result.ntuples
-    assert 0 < answered <= MOST
+    assert answered == 0
 
 
 def test_a_cursor_reached_as_a_portal(attacker: Callable[[], str]) -> None:

@@ -29,7 +29,7 @@ INSERT INTO lab.series SELECT g % 20, 70000000 + g % 20 FROM generate_series(1, 
 CREATE VIEW lab."My View" AS SELECT "No" AS nr, "Doc" ->> 'd' AS d FROM "Ward"."Persons";
 DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'nurse') THEN CREATE ROLE nurse; END IF; END $$;
 GRANT USAGE ON SCHEMA "Ward", lab TO nurse;
-GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA "Ward", lab TO nurse;
+GRANT REFERENCES ON ALL TABLES IN SCHEMA "Ward", lab TO nurse;
 """
 
 POLICY = Policy.parse("""

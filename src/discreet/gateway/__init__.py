@@ -15,10 +15,10 @@ from discreet.gateway.net.server import Gateway
 from discreet.gateway.net.settings import GatewaySettings as Settings
 from discreet.gateway.net.transport import Upstream, parse_upstream
 from discreet.gateway.protocol.messages import ResultColumn as Column
+from discreet.gateway.refusals import Refuse
 from discreet.gateway.session.held_rows import Cells
 from discreet.gateway.session.held_rows import HeldResult as Held
 from discreet.gateway.session.state import MemoryLimits as Limits
-from discreet.sql.statement_kinds import Refuse
 
 __all__ = [
     "Allow",

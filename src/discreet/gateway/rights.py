@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from discreet.gateway import rights_catalog as catalog
+import discreet.gateway.rights_catalog as catalog
 from discreet.gateway.introspection import find_governed, refuse_none
 from discreet.policy import Policy
 from discreet.policy.gateway_section import GatewayPolicy

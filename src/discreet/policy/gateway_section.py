@@ -120,6 +120,7 @@ class GatewayPolicy:
     functions: frozenset[str] = frozenset()
     days: float | None = None
     aggregates: AggregatesPolicy = field(default_factory=AggregatesPolicy)
+    denials_per_hour: int = 60
     smallest_group: int = 10
     unnamed_rows: str = "crowd"
     refresh_seconds: float = 3600.0

@@ -396,6 +396,9 @@ class GatewaySection(_Section):
     smallest_group: int = Field(
         default=10, ge=2, description="Earlier name of aggregates.smallest, and still read as that."
     )
+    denials_per_hour: int = Field(
+        default=60, ge=1, description="So many statements of a user are refused within an hour; then all are."
+    )
     unnamed_rows: Literal["crowd", "alone"] = Field(
         default="crowd",
         description="Rows that do not say whom they are about: hidden among each other, or each a person.",

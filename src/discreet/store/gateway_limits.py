@@ -11,12 +11,12 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import Any, Literal, TypeVar
 
-from sqlalchemy import Connection, Select, Table, insert, or_, select
+from sqlalchemy import Connection, Select, Table, delete, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from discreet.errors import Outdated
 from discreet.store.store import Store
-from discreet.store.tables.gateway import EXPOSURE, LIMIT, WITHDRAWAL
+from discreet.store.tables.gateway import DENIAL, EXPOSURE, LIMIT, WITHDRAWAL
 from discreet.store.tables.web import ACCOUNT
 from discreet.store.transitions import Condition, StateMachine, update_one
 
@@ -305,3 +305,24 @@ def write_exposure(connection: Connection, person: str, content: bytes, *, seen:
             "The exposure of this user has changed in the meantime.", remedy="Read it again, add to it, and store that."
         )
     return seen + 1
+
+
+MINUTE, HOUR = 60.0, 60
+
+
+def count_denial(store: Store, person: str, at: float) -> int:
+    """Count a refusal of a user; gives how many there were within an hour, in all gateways of the store.
+
+    >>> import tempfile, pathlib
+    >>> with Store.open(pathlib.Path(tempfile.mkdtemp()) / "store.db") as store:
+    ...     [count_denial(store, "db/ann", at) for at in (0.0, 1.0, 70.0, 3_700.0)]
+    [1, 2, 3, 2]
+    """
+    minute = int(at // MINUTE)
+    row = (DENIAL.c.person == person, DENIAL.c.minute == minute)
+    with store.writing() as connection:
+        connection.execute(delete(DENIAL).where(DENIAL.c.person == person, DENIAL.c.minute <= minute - HOUR))
+        if not connection.execute(update(DENIAL).where(*row).values(denials=DENIAL.c.denials + 1)).rowcount:
+            connection.execute(insert(DENIAL).values(person=person, minute=minute, denials=1))
+        counted = select(func.coalesce(func.sum(DENIAL.c.denials), 0)).where(DENIAL.c.person == person)
+        return int(connection.execute(counted).scalar_one())

@@ -9,10 +9,10 @@ from typing import Any
 from discreet.errors import PolicyError
 from discreet.gateway.enforcement.governor import Governor
 from discreet.gateway.enforcement.verdicts import Closed, Watch, Who
+from discreet.gateway.refusals import refused
 from discreet.gateway.rights import Hole, look
 from discreet.ledger.ledger import Ledger
 from discreet.policy import Policy
-from discreet.sql.statement_kinds import refused
 
 
 @dataclass(frozen=True)

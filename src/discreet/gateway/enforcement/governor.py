@@ -6,43 +6,43 @@ import asyncio
 import contextlib
 import hashlib
 import logging
+import secrets
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from discreet.errors import DiscreetError, PolicyError, StoreError
-from discreet.gateway.analysis.analyse import NotUnderstood, as_rows, query_of, style_of
-from discreet.gateway.analysis.assess import Publishing
-from discreet.gateway.analysis.cache import Texts, Understood
-from discreet.gateway.analysis.column_origin import ShownColumn, needs_plan, shown
-from discreet.gateway.analysis.disclosure import Entities
-from discreet.gateway.enforcement.audit import Notes
-from discreet.gateway.enforcement.decide import AgreedLimits, ExposureLimit, ExposureLimits
-from discreet.gateway.enforcement.exposure_accounts import Books, ExposureAccount, Run, with_seen
+from discreet.gateway.analysis.entities import Entities
+from discreet.gateway.analysis.relations import Relations
+from discreet.gateway.database_relations import full, read_relations
+from discreet.gateway.enforcement.answers import AnsweringRules
+from discreet.gateway.enforcement.audit import MANY_DENIALS, Notes
+from discreet.gateway.enforcement.exposure_accounts import Books, ExposureAccount, with_seen
+from discreet.gateway.enforcement.exposure_limits import AgreedLimits, ExposureLimit, ExposureLimits
 from discreet.gateway.enforcement.session_policy import SessionPolicy
 from discreet.gateway.enforcement.verdicts import Closed, Who
-from discreet.gateway.introspection import find_governed, read_catalog, refuse_none, refuse_silence
-from discreet.gateway.session.held_rows import HeldResult
-from discreet.gateway.upstream_queries import Histograms, Own, Plans
+from discreet.gateway.introspection import find_governed, refuse_none, refuse_silence
+from discreet.gateway.own_connection import OwnConnections
+from discreet.gateway.refusals import Refuse, refused
+from discreet.gateway.rights import Hole, entitled, holes, ungovernable
+from discreet.gateway.statistics import Answers
 from discreet.ledger.ledger import Ledger
 from discreet.misuse.sensitivity import Sensitivity
 from discreet.policy import Policy
 from discreet.policy.gateway_section import GatewayPolicy
-from discreet.sql.catalog import Catalog
-from discreet.sql.statement_kinds import Refuse, refused
 from discreet.store import Exposures
 
 _LOG = logging.getLogger("discreet.gateway")
 CATALOG_SECONDS = 10.0
-"""How long definitions of the database are taken for unchanged."""
+"""How long definitions of the database and rights of users are taken for unchanged."""
 HOUSEKEEPING_SECONDS = 2.0
-DESCRIBED = 1_000
-"""Descriptions of results that are remembered."""
-NO_COPY = refused(
-    "COPY of governed tables is scored in text and CSV format only.", hint="Leave out other options, or use SELECT."
-)
-UNDESCRIBED = refused("the gateway could not find out what this COPY gives out.", hint="Use SELECT.")
+
+
+def ledger_time() -> Callable[[], float]:
+    """A clock that nobody can set: what was seen is neither forgotten by a step forward nor counted twice by one back."""
+    began, at = time.time(), time.monotonic()
+    return lambda: began + time.monotonic() - at
 
 
 class Governor:
@@ -55,7 +55,7 @@ class Governor:
         own: str,
         ledger: Ledger,
         mode: str | None = None,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] | None = None,
     ) -> None:
         refuse_silence(policy)
         self.policy, self.section = policy, policy.gateway or GatewayPolicy()
@@ -63,48 +63,49 @@ class Governor:
         if self.enforces:
             policy.refuse_unconfirmed()
         self.limits = ExposureLimits.of(policy)
-        self.clock = clock
-        self.asked: dict[str, list[Run]] = {}
-        self.histograms: Histograms
-        self.texts: Texts
-        self._own = Own(own)
-        self._ledger = ledger
+        self.clock = clock or ledger_time()
+        self.relations = Relations({})
+        self.own = OwnConnections(own)
+        self.holes: tuple[Hole, ...] = ()
+        """Ways past the gateway that the rights of users leave."""
+        self.observe: Callable[..., None] = _unobserved
+        """Called with every decision; for metrics and logs."""
         self.accounts: dict[str, ExposureAccount] = {}
-        self._publishing: dict[str | None, Publishing] = {}
-        self._described: dict[Any, tuple[ShownColumn, ...]] = {}
+        self._ledger = ledger
+        self._rules: dict[str | None, AnsweringRules] = {}
+        self._entitled: dict[str, tuple[float, frozenset[str]]] = {}
         self._house: asyncio.Task[None] | None = None
-        self.observe: Callable[..., None] = lambda event, **labels: None
-        """Is called with each decision."""
+        self._looking = asyncio.Lock()
 
     @property
     def enforces(self) -> bool:
         """Whether decisions are acted on, and not only written down."""
         return self.mode == "enforce"
 
-    @property
-    def catalog(self) -> Catalog:
-        """What is known of the database."""
-        return self.texts.catalog
-
     async def start(self) -> None:
-        """Look at the database, count its governed tables, and write down that the gateway begins."""
+        """Look at the database and the rights of its users, and write down that the gateway begins."""
         try:
             await asyncio.to_thread(self._prepare)
         except BaseException:
-            self._own.close()
+            self.own.close()
             raise
         self._house = asyncio.get_running_loop().create_task(self._keep_house())
 
     def _prepare(self) -> None:
-        self.database, self._tables = self._own.database(), dict(self.section.tables)
+        self.database, self._tables = self.own.database(), dict(self.section.tables)
         if not self._tables:
-            with self._own.cursor() as cursor:
+            with self.own.cursor() as cursor:
                 self._tables = find_governed(cursor, self.policy)
             refuse_none(self._tables, self.policy)
-        self.texts = Texts(self._read_catalog())
-        self.histograms = Histograms(self._own, self.section)
-        self.histograms.unique = self.catalog.unique
-        self.histograms.refresh(self.catalog.governed, self._oids())
+        self._look()
+        if self.holes:
+            listed = "; ".join(one.problem for one in self.holes[:3])
+            more = f" (and {len(self.holes) - 3} more)" if len(self.holes) > 3 else ""
+            raise PolicyError(
+                f"the gateway does not enforce limits that the rights of users undermine: {listed}{more}",
+                remedy=f"{self.holes[0].remedy} See `discreet gateway grants`, or use --mode shadow.",
+                file=self.policy.file,
+            )
         self._sensitivity = self._weights()
         for rule in self.section.limits:
             if rule.context is not None and rule.context not in self._sensitivity.contexts:
@@ -113,8 +114,14 @@ class Governor:
                     remedy=f"Add [sensitivity.COLUMN.contexts.{rule.context}], or leave `context` out.",
                     file=self.policy.file,
                 )
-        entities = (table.entity for table in self.catalog.governed.values())
-        self._entities = Entities.of(entities, hashlib.sha256(self._ledger.keys.values).digest())
+        values = self._ledger.keys.values
+        self._entities = Entities.of(
+            (table.entity for table in self.relations.tables.values()), hashlib.sha256(values).digest()
+        )
+        self._answers = Answers(
+            self._ledger, self.database, hashlib.sha256(b"noise" + values).digest(), self.section.aggregates
+        )
+        self._seed = int.from_bytes(hashlib.sha256(b"order" + values).digest()[:8], "big", signed=True)
         self._books = Books(
             self._ledger,
             Exposures(self._ledger.store),
@@ -127,8 +134,7 @@ class Governor:
         self._agreed = AgreedLimits(self._ledger.store, self.database)
         self._agreed.read()
         self.limits = replace(self.limits, agreed=self._agreed)
-        self._plans = Plans(self._own)
-        self.notes = Notes(self._books, enforces=self.enforces, clock=self.clock)
+        self.notes = Notes(self._books, enforces=self.enforces)
         self._ledger.expire()
         self._ledger.record(
             actor="gateway",
@@ -137,27 +143,30 @@ class Governor:
             policy=self.policy.digest,
             details={
                 "mode": self.mode,
-                "tables": len(self.catalog.governed),
+                "tables": len(self.relations.tables),
                 "sensitivity": self._sensitivity.version,
                 "x": f"{self.policy.misuse.x:g}",
             },
         )
 
-    def _read_catalog(self) -> Catalog:
-        trusted, file = self.section.functions, self.policy.file
-        with self._own.cursor() as cursor:
-            newcomers = () if self.section.tables else find_governed(cursor, self.policy).keys() - self._tables.keys()
-            return read_catalog(cursor, self._tables, trusted=trusted, file=file, newcomers=newcomers)
-
-    def _oids(self) -> dict[str, list[int]]:
-        tables = [one for one in self.catalog.relations.values() if one.kind in "rp"]
-        return {name: [one.oid for one in tables if name in one.roots] for name in self.catalog.governed}
+    def _look(self) -> None:
+        """Read the catalog, and the rights of users where they matter."""
+        with self.own.cursor() as cursor:
+            tables = dict(self._tables)
+            if not self.section.tables:
+                tables = find_governed(cursor, self.policy) | tables
+            self.relations = read_relations(cursor, tables, file=self.policy.file)
+        if self.enforces:
+            with self.own.cursor() as cursor:
+                self.holes = holes(
+                    cursor, [*self.relations.tables], exempt=self.section.exempt, trusted=self.section.functions
+                )
 
     def _weights(self) -> Sensitivity:
         """What the values of each sensitive column weigh; a column of which the policy does not say it weighs 1."""
         said = self.policy.sensitivity
         weights: dict[str, Any] = {}
-        for table in self.catalog.governed.values():
+        for table in self.relations.tables.values():
             for column in table.sensitive:
                 names = (f"{table.name}.{column}", f"{table.name.rpartition('.')[2]}.{column}", column)
                 weights[names[0]] = next((said[name] for name in names if name in said), {"otherwise": 1.0})
@@ -173,10 +182,10 @@ class Governor:
         for account in self.accounts.values():
             with contextlib.suppress(StoreError):
                 await account.write_repeated()
-        self._own.close()
+        self.own.close()
 
     async def _keep_house(self) -> None:
-        """Now and then: definitions, counts, reservations that nobody settled, results that told nothing new."""
+        """Now and then: definitions, rights, reservations that nobody settled, results that told nothing new."""
         looked = time.monotonic()
         while True:
             await asyncio.sleep(HOUSEKEEPING_SECONDS)
@@ -186,20 +195,21 @@ class Governor:
                     await account.write_repeated()
                 if time.monotonic() - looked >= CATALOG_SECONDS:
                     looked = time.monotonic()
-                    await asyncio.to_thread(self._look_again)
+                    await self.look_again()
+                    await asyncio.to_thread(self._ledger.expire)
             except DiscreetError as problem:
                 _LOG.warning("the gateway could not look again: %s", problem.problem)
             except Exception:
                 _LOG.warning("the gateway could not look again")
 
-    def _look_again(self) -> None:
-        catalog = self._read_catalog()
-        if catalog != self.catalog:
-            self.texts = Texts(catalog)
-            self._publishing, self._described = {}, {}
-            self.histograms.unique = catalog.unique
-        self.histograms.refresh(self.catalog.governed, self._oids())
-        self._ledger.expire()
+    async def look_again(self) -> None:
+        """Read definitions and rights again."""
+        async with self._looking:
+            before = self.holes
+            await asyncio.to_thread(self._look)
+            for one in self.holes:
+                if one not in before:
+                    _LOG.warning("rights of users undermine the limits: %s", one.problem)
 
     async def admit(self, who: Who) -> SessionPolicy | Closed | None:
         """The watch over a session; None for those who are exempt."""
@@ -207,53 +217,71 @@ class Governor:
             return None
         if who.database != self.database:
             return Closed(refused("this gateway governs another database.", hint=f"Connect to {self.database}."))
-        roles = await asyncio.to_thread(self._own.roles, who.user)
-        await asyncio.to_thread(self._agreed.read)
+        roles = await asyncio.to_thread(self.own.roles, who.user)
+        if self.enforces:
+            why = await asyncio.to_thread(self._ungovernable, who.user)
+            if why is not None:
+                return Closed(Refuse(f"Refused: {why}", hint="Log in as another user, or name this one in `exempt`."))
         account = self.accounts.setdefault(who.user, ExposureAccount(self._books, who.user))
-        await account.load()
         return SessionPolicy(self, who, roles, account)
 
-    def publishing(self, limit: ExposureLimit) -> Publishing:
-        """What says what results tell, in the context of a limit."""
-        found = self._publishing.get(limit.context)
+    def _ungovernable(self, user: str) -> str | None:
+        with self.own.cursor() as cursor:
+            return ungovernable(cursor, user)
+
+    # What sessions ask ------------------------------------------------------------------------------------------------
+
+    def rules(self, limit: ExposureLimit) -> AnsweringRules:
+        """What answering needs, with the weights of a limit's context."""
+        found = self._rules.get(limit.context)
         if found is None:
-            found = self._publishing[limit.context] = Publishing(
-                self.catalog,
-                self._sensitivity.within(limit.context),
-                self.histograms.of,
-                self._entities,
-                self.section.smallest_group,
-                self.section.unnamed_rows == "alone",
+            found = self._rules[limit.context] = AnsweringRules(
+                self._sensitivity.within(limit.context), self._entities, self._answers, self._seed
             )
         return found
 
-    async def described(self, one: Understood, held: HeldResult) -> tuple[tuple[ShownColumn, ...], HeldResult] | Refuse:
-        """Where the columns of a result come from, and its rows as rows."""
-        if one.reading is None:
-            return refused("this result is not understood.")
-        rows = held
-        if held.copy:
-            style = style_of(one.copied) if one.copied is not None else None
-            if one.copied is None or style is None or any(held.formats):
-                return NO_COPY
-            query = query_of(one.copied).text
-            columns = await asyncio.to_thread(self._plans.columns, query, one.reading, self.catalog)
-            if columns is None:
-                return UNDESCRIBED
-            try:
-                rows = as_rows(held, columns, style)
-            except (NotUnderstood, ValueError):
-                return UNDESCRIBED
-        if any(self.catalog.is_new(column.table) for column in rows.columns or ()):
-            await asyncio.to_thread(self._look_again)
-        key = (one, rows.columns)
-        found = self._described.get(key)
-        if found is None:
-            reading, shown_columns, explained = one.reading, rows.columns or (), None
-            if needs_plan(shown_columns, reading) and not reading.writes:
-                explained = await asyncio.to_thread(self._plans.explained, reading, self.catalog)
-            found = shown(shown_columns, reading, self.catalog, explained)
-            if len(self._described) >= DESCRIBED:
-                self._described.clear()
-            self._described[key] = found
-        return found, rows
+    def salt(self) -> str:
+        """A suffix for hidden names, which no statement can guess."""
+        return secrets.token_hex(4)
+
+    async def refused_table(self, user: str, tables: frozenset[str]) -> Refuse | None:
+        """Why nothing about these tables is answered to a user: no right, or a hole in the grants."""
+        if not self.enforces:
+            return None
+        if self.holes:
+            return Refuse(
+                "The gateway answers nothing about governed tables: the rights of users undermine its limits.",
+                hint="Tell the operator of the gateway; the log names the hole.",
+                sqlstate="57P03",
+            )
+        known = self._entitled.get(user)
+        if known is None or time.monotonic() - known[0] > CATALOG_SECONDS:
+            known = time.monotonic(), await asyncio.to_thread(self._entitlements, user)
+            self._entitled[user] = known
+        missing = sorted(tables - known[1])
+        if missing:
+            return Refuse(
+                f"permission denied for table {missing[0].rpartition('.')[2]}",
+                hint="An administrator grants the right to ask with `discreet gateway grants`.",
+            )
+        return None
+
+    def _entitlements(self, user: str) -> frozenset[str]:
+        places = {f"{one.schema}.{one.name}": oid for oid, one in self.relations.by_oid.items() if one.governed}
+        with self.own.cursor() as cursor:
+            return entitled(cursor, user, {name: places[full(name)] for name in self.relations.tables})
+
+    async def denied(self, account: ExposureAccount) -> Refuse | None:
+        """Count a denial; a refusal where there were too many within an hour, in all gateways of this store."""
+        number = await asyncio.to_thread(self._books.count_denial, account.person, time.time())
+        if number <= self.section.denials_per_hour:
+            return None
+        return Refuse(
+            f"Refused: there were more than {self.section.denials_per_hour} refusals within an hour.",
+            hint="Statements about governed tables are answered again when the hour is over.",
+            sqlstate=MANY_DENIALS,
+        )
+
+
+def _unobserved(event: str, **labels: Any) -> None:
+    """Nobody looks."""

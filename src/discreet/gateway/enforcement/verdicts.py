@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.gateway.protocol.messages import BindValues, ResultColumn, bind_values
+from discreet.gateway.refusals import Refuse
 from discreet.gateway.session.held_rows import HeldResult
-from discreet.sql.statement_kinds import Refuse
 
 Token = Any
 """What a watch calls a publication: everything that one portal or statement gives out. The gateway only hands it back."""
@@ -60,9 +60,13 @@ class Bind:
     cannot be read, looking raises, which is a refusal like everything that a watch raises.
     """
 
-    __slots__ = ("_body", "_values", "portal", "statement", "text", "types")
+    __slots__ = ("_body", "_values", "portal", "statement", "text", "token", "types")
 
-    def __init__(self, portal: str, statement: str, text: str | None, types: tuple[int, ...], body: bytes) -> None:
+    def __init__(
+        self, portal: str, statement: str, text: str | None, types: tuple[int, ...], body: bytes, token: Any = None
+    ) -> None:
+        self.token = token
+        """Present if the gateway answers the statement itself."""
         self.portal, self.statement, self.text, self.types = portal, statement, text, types
         self._body = body
         self._values: BindValues | None = None
@@ -102,12 +106,47 @@ class Call:
     result_format: int
 
 
-Request = QueryText | Parse | Bind | Execute | Call
+@dataclass(frozen=True, slots=True)
+class Describe:
+    """Columns and parameters are asked of a statement or portal that the gateway answers itself."""
+
+    kind: str
+    """S for a statement, P for a portal."""
+    name: str
+    token: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """Rows are fetched from a portal that the gateway answers itself; 0 for all."""
+
+    token: Any
+    limit: int
+
+
+Request = QueryText | Parse | Bind | Execute | Call | Describe | Fetch
 
 
 @dataclass(frozen=True, slots=True)
 class Allow:
     """Let it pass unseen."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnAnswer:
+    """OwnAnswer it with these messages; the server never sees it. `token` is what a statement or portal is called later."""
+
+    messages: bytes = field(repr=False)
+    token: Any = None
+    rows: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLookup:
+    """Ask the server this on the client's own session first; `then` gets the one row, or None if it failed."""
+
+    sql: str
+    then: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +159,7 @@ class HoldRows:
     that knows that the statement only reads sets it to False. Applies to the extended protocol outside a transaction block."""
 
 
-Verdict = Allow | Refuse | HoldRows
+Verdict = Allow | Refuse | HoldRows | OwnAnswer | SessionLookup
 """About a request."""
 
 
@@ -178,6 +217,9 @@ class Watch(Protocol):
     def changed(self, name: str, value: str) -> None:
         """The server reports that a parameter of the session changed (client_encoding, session_authorization, ...)."""
 
+    def transaction_ended(self) -> None:
+        """The server is outside of any transaction."""
+
     def closed(self) -> None:
         """The session is over."""
 
@@ -233,6 +275,9 @@ class Closed:
         return withheld(fields)
 
     def changed(self, name: str, value: str) -> None:
+        """Nothing to remember."""
+
+    def transaction_ended(self) -> None:
         """Nothing to remember."""
 
     def closed(self) -> None:

@@ -19,7 +19,9 @@ from discreet.gateway.enforcement.verdicts import (
     HoldRows,
     Keep,
     MaskCells,
+    OwnAnswer,
     ReleaseRows,
+    SessionLookup,
     Watch,
     Who,
 )
@@ -29,17 +31,17 @@ from discreet.gateway.protocol import login
 from discreet.gateway.protocol.framing import Malformed
 from discreet.gateway.protocol.login import Channels, Entrance, PasswordSecret
 from discreet.gateway.protocol.messages import error
+from discreet.gateway.refusals import Refuse
 from discreet.gateway.session.console import DATABASE, STRANGER, Console, ConsoleCommand
 from discreet.gateway.session.held_rows import HeldBytes
 from discreet.gateway.session.session import GatewaySession
 from discreet.gateway.session.state import Later, Question
-from discreet.sql.statement_kinds import Refuse
 
 UNREACHABLE = error(severity="FATAL", sqlstate="08001", message="The gateway cannot reach the database server.")
 NO_REPLICATION = error(severity="FATAL", sqlstate="42501", message="Replication does not pass through the gateway.")
 LOST = error(severity="FATAL", sqlstate="08006", message="The database server closed the connection.")
 _LINGER = 10.0  # seconds in which a client may still take what it was sent before the end
-_AT_ONCE = frozenset((Allow, HoldRows, Refuse, ReleaseRows, Keep, MaskCells, type(None)))
+_AT_ONCE = frozenset((Allow, OwnAnswer, SessionLookup, HoldRows, Refuse, ReleaseRows, Keep, MaskCells, type(None)))
 """Answers that need no waiting."""
 _READY_IDLE = b"Z\x00\x00\x00\x05I"
 
@@ -330,6 +332,8 @@ class Connection:
             return
         if question.method == "result" and isinstance(value, ReleaseRows | Keep | MaskCells):
             self._tell("lost", question.arguments[0], question.arguments[1].rows)
+        elif isinstance(value, OwnAnswer) and value.rows:
+            self._tell("lost", value.token, value.rows)
         self._finish()
 
     def _tell(self, method: str, token: Any, rows: int) -> None:

@@ -14,11 +14,12 @@ from discreet.gateway.protocol.messages import (
     described,
     error,
     parameter_status,
+    row_of,
 )
+from discreet.gateway.refusals import Refuse
 from discreet.gateway.session import state as owed
 from discreet.gateway.session.held_rows import HeldResult, RowCollector, without_cells, without_rows
 from discreet.gateway.session.state import IDLE, Conversation, PendingReply, encoding_of
-from discreet.sql.statement_kinds import Refuse
 
 # From the server to the client, unseen: answers of which nothing is held go on in one pass over their bytes.
 _NOTEWORTHY = frozenset((b"BE", b"ST", b"DE", b"DI"))
@@ -60,7 +61,7 @@ class ServerHalf(Conversation):
             pos = end
         if pos > begin:
             self.to_client.append(self._server.take(pos))
-            if expected and expected[0].kind == owed.REFUSAL:
+            if expected and expected[0].kind in (owed.REFUSAL, owed.OWN):
                 self._settle()
 
     def _ready(self, body: bytes, head: PendingReply) -> None:
@@ -69,6 +70,10 @@ class ServerHalf(Conversation):
         self._pop()
         self.status = body[0]
         self._began = self._copying = False
+        if self.status == IDLE:
+            ended = getattr(self.watch, "transaction_ended", None)
+            if ended is not None:
+                ended()
         if self.status == IDLE and self._portals:  # portals do not outlive their transaction
             for name in [name for name, portal in self._portals.items() if portal.serial < head.serial]:
                 del self._portals[name]
@@ -85,7 +90,7 @@ class ServerHalf(Conversation):
             if frame is None:
                 return
             self._answered(frame)
-            if self._expected and self._expected[0].kind == owed.REFUSAL:
+            if self._expected and self._expected[0].kind in (owed.REFUSAL, owed.OWN):
                 self._settle()
 
     def _judge_few(self, head: PendingReply) -> bool:
@@ -117,7 +122,9 @@ class ServerHalf(Conversation):
 
     def _answered(self, frame: Frame) -> None:
         kind = frame.kind
-        if kind == 0x54 and self._expected:  # T, the first that comes where rows will be held
+        if self._expected and self._expected[0].kind == owed.LOOKUP and kind not in (0x4E, 0x41, 0x53):
+            self._looked_up(frame, self._expected[0])
+        elif kind == 0x54 and self._expected:  # T, the first that comes where rows will be held
             self._description(frame, self._expected[0])
         elif kind == 0x4E:  # N
             self._emit(self._reported(frame, notice=True))
@@ -147,6 +154,25 @@ class ServerHalf(Conversation):
             elif not self._is_refused(head):
                 self._holding = self._holding or RowCollector()
                 self._hold(frame.raw, frame.starts if frame.starts is not None else ())
+
+    def _looked_up(self, frame: Frame, head: PendingReply) -> None:
+        """The answer to a question of the gateway's own, which the client does not see."""
+        if frame.kind == 0x44:  # D
+            head.found = tuple(None if cell is None else cell.decode("utf-8", "replace") for cell in row_of(frame.body))
+        elif frame.kind == 0x45:  # E
+            head.found = None
+            head.refused = STUMBLED
+        elif frame.kind == 0x33:  # 3: its portal and its statement are closed
+            head.number += 1
+        ended = frame.kind == 0x5A if head.simple else frame.kind == 0x45 or head.number == 2
+        if not ended:
+            return
+        if head.simple:
+            self._ready(frame.body, head)
+        else:
+            self._pop()
+        if head.done is not None:
+            head.done(None if head.refused is not None else head.found)
 
     def _answer(self, frame: Frame, head: PendingReply) -> None:
         kind = frame.kind

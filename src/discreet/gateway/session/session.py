@@ -21,11 +21,15 @@ from discreet.gateway.enforcement.verdicts import (
     Allow,
     Bind,
     Call,
+    Describe,
     Execute,
+    Fetch,
     HoldRows,
+    OwnAnswer,
     Parse,
     QueryText,
     Request,
+    SessionLookup,
 )
 from discreet.gateway.protocol.framing import LENGTH, Frame, Malformed, pipeline_of
 from discreet.gateway.protocol.messages import (
@@ -38,10 +42,11 @@ from discreet.gateway.protocol.messages import (
     query_text,
     target,
 )
+from discreet.gateway.refusals import Refuse
 from discreet.gateway.session import state as owed
-from discreet.gateway.session.server_half import ServerHalf
+from discreet.gateway.session.own_answers import OwnAnswers
+from discreet.gateway.session.result_messages import CLOSED
 from discreet.gateway.session.state import IDLE, Later, PendingReply, Portal, PreparedStatement, Question
-from discreet.sql.statement_kinds import Refuse
 
 _TERMINATE, _FLUSH, _DATA, _DONE, _FAIL = (ord(letter) for letter in "XHdcf")
 _BEFORE_BARRIER = frozenset((_TERMINATE, _FLUSH, _DATA, _DONE, _FAIL))
@@ -62,15 +67,13 @@ _SHORT = 4096  # bytes of a Parse that is remembered in case that it comes again
 
 def bind_of(portal: bytes, name: bytes, statement: PreparedStatement | None, body: bytes) -> Bind:
     """What the watch is told of a Bind."""
-    text, types = (statement.text, statement.types) if statement is not None else (None, ())
-    return Bind(portal.decode("utf-8", "replace"), name.decode("utf-8", "replace"), text, types, body)
+    text, types, token = (
+        (statement.text, statement.types, statement.token) if statement is not None else (None, (), None)
+    )
+    return Bind(portal.decode("utf-8", "replace"), name.decode("utf-8", "replace"), text, types, body, token)
 
 
-def _length(statement: Any) -> int:
-    return len(statement.text) + 256 if isinstance(statement, PreparedStatement) else 0
-
-
-class GatewaySession(ServerHalf):
+class GatewaySession(OwnAnswers):
     """State machine of a session: feed it, send and ask what it wants."""
 
     _before: tuple[bytes, bytes, PreparedStatement, Parse] | None = None
@@ -158,12 +161,18 @@ class GatewaySession(ServerHalf):
         elif kind == owed.BIND:
             body = frame.body
             name, prepared = bind_names(body)
-            bind = bind_of(name, prepared, self._statements.get(prepared), body)
+            statement = self._statements.get(prepared)
+            bind = bind_of(name, prepared, statement, body)
             self._ask_client(bind, self._open_portal, frame, name, bind)
         elif kind == owed.DESCRIBE:
             what, name = target(frame.body)
             portal = self._portals.get(name) if what == ord("P") else None
-            if portal is None or not isinstance(portal.verdict, HoldRows):
+            token = self._token_of(what, name)
+            if token is not None:
+                self._ask_client(
+                    Describe(chr(what), name.decode("utf-8", "replace"), token), self._send_on, frame, owed.DESCRIBE
+                )
+            elif portal is None or not isinstance(portal.verdict, HoldRows):
                 self._send(frame, owed.DESCRIBE)
             else:
                 portal.asked = True
@@ -171,7 +180,10 @@ class GatewaySession(ServerHalf):
         elif kind == owed.EXECUTE:
             name, limit = execute_body(frame.body)
             portal = self._portals.get(name)
-            if portal is not None and portal.epoch == self._epoch:
+            if portal is not None and portal.token is not None:
+                self._texts.add(None)
+                self._ask_client(Fetch(portal.token, limit), self._send_on, frame, owed.EXECUTE)
+            elif portal is not None and portal.epoch == self._epoch:
                 self._run_portal(frame, portal)
             else:
                 token = portal.verdict.token if portal and isinstance(portal.verdict, HoldRows) else None
@@ -179,8 +191,12 @@ class GatewaySession(ServerHalf):
                 self._ask_client(execute, self._reopen_portal, frame, name, portal)
         elif kind == owed.CLOSE:
             what, name = target(frame.body)
+            token = self._token_of(what, name)
             undo = self._replace(self._portals if what == ord("P") else self._statements, name, None)
-            self._send(frame, owed.CLOSE).undo = undo
+            if token is not None:
+                self._answer_own(OwnAnswer(CLOSED)).undo = undo
+            else:
+                self._send(frame, owed.CLOSE).undo = undo
         elif kind == owed.CALL:
             self._ask_client(Call(*call_body(frame.body)), self._run_call, frame)
         else:  # Sync, Flush, Terminate and what is copied go on as they are
@@ -246,10 +262,6 @@ class GatewaySession(ServerHalf):
             self._barrier.flushed = True
             self.to_upstream.append(FLUSH)
 
-    def _send(self, frame: Frame, kind: int, hold: HoldRows | None = None) -> PendingReply:
-        self.to_upstream.append(frame.raw)
-        return self._push(kind, hold)
-
     def _refuse(self, refuse: Refuse, *, simple: bool = False) -> None:
         entry = self._push(owed.REFUSAL)
         entry.refused, entry.simple = refuse, simple
@@ -259,23 +271,6 @@ class GatewaySession(ServerHalf):
             self.to_upstream.append(FLUSH)
         self._settle()
 
-    def _replace(self, kept: dict[bytes, Any], name: bytes, new: Any) -> Callable[[], None]:
-        """Remember or forget something by its name, and give back how to undo that."""
-        old, generation = kept.pop(name, None), self._generation
-        if new is not None:
-            kept[name] = new
-        self._remembered += _length(new) - _length(old)
-
-        def undo() -> None:
-            kept.pop(name, None)
-            if generation != self._generation:
-                return
-            if old is not None:
-                kept[name] = old
-            self._remembered += _length(old) - _length(new)
-
-        return undo
-
     def _ask_client(self, request: Request, then: Callable[..., None], *about: Any) -> None:
         """Ask whether it may run, and go on with the verdict."""
         self._with_verdict(self._consult(self.watch, "statement", request), request, then, *about)
@@ -284,6 +279,12 @@ class GatewaySession(ServerHalf):
         """Refuse it, or go on with the verdict, as soon as it is there."""
         if isinstance(verdict, Allow | HoldRows):
             then(verdict, *about)
+            return
+        if isinstance(verdict, OwnAnswer):
+            self._answered_own(verdict, request, about)
+            return
+        if isinstance(verdict, SessionLookup):
+            self._look_up(verdict, request, then, *about)
             return
         if type(verdict) is not Later:
             refuse = verdict if isinstance(verdict, Refuse) else STUMBLED
@@ -344,6 +345,8 @@ class GatewaySession(ServerHalf):
         body, raw = data[parsed + 5 : bound], data[:parsed]
         name = bind_names(body)[1]
         statement = None if parsed else self._statements.get(name)
+        if statement is not None and statement.token is not None:
+            return False
         if parsed:
             # Many drivers send the same Parse again with every execution; that is not read again.
             before = self._before

@@ -11,8 +11,8 @@ from typing import Any
 from discreet.gateway.enforcement.verdicts import Allow, Bind, HoldRows, Watch, withheld
 from discreet.gateway.protocol.framing import COPIED, ROWS, Frame, Framer
 from discreet.gateway.protocol.messages import EXECUTE_NOWHERE, ResultColumn, error, fields, ready, report
+from discreet.gateway.refusals import Refuse
 from discreet.gateway.session.held_rows import HeldBytes, RowCollector
-from discreet.sql.statement_kinds import Refuse
 
 IDLE = ord("I")
 MEBIBYTE = 1 << 20
@@ -178,8 +178,15 @@ class Conversation:
 
     def _settle(self) -> None:
         """Refusals whose turn has come."""
-        while self._expected and self._expected[0].kind == REFUSAL:
+        while self._expected and self._expected[0].kind in (REFUSAL, OWN):
             entry = self._pop()
+            if entry.kind == OWN:
+                self.to_client.append(entry.payload)
+                if entry.simple:
+                    self.to_client.append(ready(self.status))
+                if entry.token is not None:
+                    self.deliveries.append((entry.token, entry.rows))
+                continue
             self._tell(entry.refused or TOO_MUCH)
             if entry.simple:
                 self.to_client.append(ready(self.status))
@@ -254,6 +261,10 @@ REFUSAL = 1
 """Not sent on: what stands before it is answered first, then the client is told no."""
 FAILURE = 2
 """An Execute of ours that fails on purpose, so that the server undoes what is not committed; its error is ours."""
+LOOKUP = 4
+"""A question of the gateway's own on the client's session."""
+OWN = 5
+"""Answered by the gateway: its messages wait for their turn."""
 PIPELINE = 3
 """One statement from its Parse or Bind to its Sync, sent on as a whole."""
 ENDS_WITH_READY = frozenset((QUERY, SYNC, CALL, PIPELINE))
@@ -265,6 +276,8 @@ class PreparedStatement:
 
     text: str
     types: tuple[int, ...]
+    token: Any = None
+    """Present if the gateway answers it itself."""
 
 
 @dataclass(slots=True)
@@ -283,6 +296,8 @@ class Portal:
     columns: tuple[ResultColumn, ...] | None = None
     refused: Refuse | None = None
     chunks: int = 0
+    token: Any = None
+    """Present if the gateway answers it itself."""
 
 
 class PendingReply:
@@ -308,6 +323,13 @@ class PendingReply:
     formats: tuple[int, ...] = ()
     flushed = False
     """Whether the server was asked to answer at once."""
+    payload = b""
+    """Of an answer of the gateway's own: its messages."""
+    rows = 0
+    token: Any = None
+    found: tuple[str | None, ...] | None = None
+    """Of a question of the gateway's own: the row that came back."""
+    done: Callable[[Any], None] | None = None
     number = 0
 
     def __init__(self, kind: int, serial: int, hold: HoldRows | None = None) -> None:

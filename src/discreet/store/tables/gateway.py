@@ -135,3 +135,12 @@ ANSWERS = Table(
 
 `allowed` is the budget and `ceiling` the audit's limit when it was last charged; `reduction` and `ceiling` are in millionths; `version` grows with every change, so that none is lost.
 """
+
+DENIAL = Table(
+    "gateway_denial",
+    metadata,
+    Column("person", Text, primary_key=True),
+    Column("minute", BigInteger, primary_key=True, autoincrement=False),
+    *required(denials=BigInteger),
+)
+"""How often the gateway refused a user (`person`) within a minute; older ones than an hour are not kept."""

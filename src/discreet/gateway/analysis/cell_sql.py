@@ -1,0 +1,258 @@
+"""SQL that counts the cells of a statistic in one scan: people, a hash of who they are, and sums within bounds.
+
+Sensitive conditions stand in FILTER only and everything beside a sensitive column is total, so that neither an index nor
+an error can tell anything.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from discreet.gateway.analysis.resolve import Resolved
+from discreet.gateway.analysis.statistic import Bounds, CellPart, Statistic
+from discreet.gateway.analysis.terms import CellQuestion, Measure, Quantity
+from discreet.sql.fragment import Aggregate, ColumnName, Literal, conjunction
+from discreet.sql.printer import printed
+
+SEED = "CAST($1 AS int8)"
+_HASHES = {
+    "int2": ("pg_catalog.hashint2extended", "CAST(-32768 AS int2)"),
+    "int4": ("pg_catalog.hashint4extended", "CAST(-2147483648 AS int4)"),
+    "int8": ("pg_catalog.hashint8extended", "CAST(-9223372036854775808 AS int8)"),
+    "numeric": ("pg_catalog.hash_numeric_extended", "CAST('NaN' AS numeric)"),
+    "float8": ("pg_catalog.hashfloat8extended", "CAST('NaN' AS float8)"),
+}
+
+
+def hash_of(value: str, kind: str, seed: str) -> str:
+    """A hash of one value and of what was hashed before."""
+    function, missing = _HASHES.get(kind, ("", ""))
+    if not function:
+        return f"pg_catalog.hashtextextended(COALESCE(CAST({value} AS text), E'\\x01'), {seed})"
+    return f"{function}(COALESCE({value}, {missing}), {seed})"
+
+
+class CellSql:
+    """Statements for one question of a part."""
+
+    def __init__(self, statistic: Statistic, part: CellPart, question: CellQuestion, bounds: Bounds, rows: int) -> None:
+        self._statistic, self._part, self._question, self._bounds = statistic, part, question, bounds
+        self._resolved: Resolved = statistic.resolved
+        self._once, self._most = statistic.person.once, rows
+        self._columns: dict[str, str] = {}
+        self._groups = [printed(one) for one in statistic.groups]
+
+    # What the audit is told -------------------------------------------------------------------------------------------
+
+    @property
+    def relation(self) -> str:
+        """FROM."""
+        return printed(self._statistic.select.source)
+
+    @property
+    def where(self) -> str:
+        """The public condition."""
+        condition = conjunction(self._question.where)
+        return "true" if condition is None else printed(condition)
+
+    @property
+    def person(self) -> str:
+        """What names the person of a row; NULL where there is none."""
+        columns = self._statistic.person.columns
+        if len(columns) == 1:
+            return printed(columns[0])
+        empty = " OR ".join(f"{printed(one)} IS NULL" for one in columns)
+        return f"CASE WHEN {empty} THEN NULL ELSE CAST(ROW({', '.join(map(printed, columns))}) AS text) END"
+
+    def label(self, number: int) -> str:
+        """What tells the cells of a grouping set apart: its public groups."""
+        chosen = self._statistic.sets[number]
+        places = [place for place in range(len(self._groups)) if place not in self._statistic.hidden]
+        if not any(place in chosen for place in places):
+            return "''"
+        shown = [self._groups[place] if place in chosen else "NULL" for place in places]
+        return f"CAST(ROW({', '.join(shown)}) AS text)"
+
+    @property
+    def _label(self) -> str:
+        """The same of a counted cell."""
+        places = [place for place in range(len(self._groups)) if place not in self._statistic.hidden]
+        return f"CAST(ROW({', '.join(f'g{place}' for place in places)}) AS text)" if places else "''"
+
+    # ValuesList -------------------------------------------------------------------------------------------------------------
+
+    def _column(self, letter: str, sql: str) -> str:
+        """A column of the rows, each expression once."""
+        if sql not in self._columns:
+            self._columns[sql] = f"{letter}{len(self._columns)}"
+        return self._columns[sql]
+
+    def _value(self, measure: Measure) -> str:
+        """A value within its bounds, from their middle."""
+        low, high = self._bounds[measure.name]
+        value = printed(measure.inner)
+        if measure.type == "numeric":  # a number may be too large for a double before it is clipped
+            value = f"LEAST(GREATEST({value}, CAST('{low!r}' AS numeric)), CAST('{high!r}' AS numeric))"
+        number = f"LEAST(GREATEST(CAST({value} AS float8), CAST('{low!r}' AS float8)), CAST('{high!r}' AS float8))"
+        middle = (low + high) / 2
+        return f"CASE WHEN {printed(measure.inner)} IS NOT NULL THEN {number} - CAST('{middle!r}' AS float8) END"
+
+    def _measure(self, measure: Measure) -> str:
+        return self._column("v", self._value(measure))
+
+    def _bin(self, measure: Measure, number: int) -> str:
+        low, high = self._bounds[measure.name]
+        half, width = (high - low) / 2, (high - low) / number or 1.0
+        place = f"FLOOR(({self._value(measure)} + CAST('{half!r}' AS float8)) / CAST('{width!r}' AS float8))"
+        return f"CAST(LEAST(GREATEST({place}, 0), {number - 1}) AS int4)"
+
+    def _filter(self, quantity: Quantity) -> list[str]:
+        found = ["p IS NOT NULL"]
+        if quantity.where is not None:
+            found.append(self._column("f", printed(quantity.where)))
+        return found + [f"{self._measure(one)} IS NOT NULL" for one in quantity.measures]
+
+    def _source(self) -> str:
+        """The rows, each with all that is asked of it."""
+        person = self._statistic.person
+        kind = self._resolved.sources[person.columns[0].table].columns[person.columns[0].name]
+        seed = hash_of("p", kind if len(person.columns) == 1 else "text", SEED)
+        leaves = sorted(
+            self._resolved.sensitive(
+                (
+                    self._statistic.select.items,
+                    self._statistic.select.where,
+                    self._statistic.groups,
+                    tuple(self._statistic.aggregates),
+                )
+            )
+        )
+        names = [self._column("w", printed(ColumnName(*leaf))) for leaf in leaves]
+        hashed = seed
+        for leaf, name in zip(leaves, names, strict=True):
+            hashed = hash_of(name, self._resolved.sources[leaf[0]].columns[leaf[1]], hashed)
+        self._hash = hashed
+        columns = [f"{sql} AS {name}" for sql, name in self._columns.items()]
+        columns += [f"{sql} AS g{place}" for place, sql in enumerate(self._groups)]
+        return f"(SELECT {', '.join([*columns, f'{self.person} AS p'])} FROM {self.relation} WHERE {self.where}) AS r"
+
+    def _sets(self, *, public: bool = True) -> list[tuple[int, ...]]:
+        """Grouping sets of the part, with their public parts: the people that are asked about."""
+        found = [self._statistic.sets[number] for number in self._part.sets]
+        if public:
+            found += [tuple(one for one in some if one not in self._statistic.hidden) for some in found]
+        return list(dict.fromkeys(tuple(sorted(one)) for one in found))
+
+    def _grouped(self, sets: list[tuple[int, ...]], *more: str) -> str:
+        listed = [", ".join([*more, *(f"g{place}" for place in some)]) for some in sets]
+        if listed == [""]:
+            return ""
+        return f" GROUP BY GROUPING SETS ({', '.join(f'({one})' for one in listed)})"
+
+    @property
+    def _mask(self) -> str:
+        number = len(self._groups)
+        return f"GROUPING({', '.join(f'g{place}' for place in range(number))})" if number else "0"
+
+    @property
+    def _labels(self) -> list[str]:
+        return [f"CAST(g{place} AS text)" for place in range(len(self._groups))]
+
+    # Statements -------------------------------------------------------------------------------------------------------
+
+    def moments(self) -> str:
+        """Per cell: mask, groups, people, who, and the quantities but for bins; then what is exact, if it fits."""
+        plain = [one for one in self._question.quantities if not one.tag.startswith("bin:")]
+        filters = {place: self._filter(one) for place, one in enumerate(plain)}
+        values = {place: [self._measure(it) for it in one.measures] for place, one in enumerate(plain)}
+        exact = [self._exact(one) for one in self._question.exact] if self._once else []
+        source = self._source()
+        sets = self._sets()
+        if self._once:
+            numbers = [self._one_row(one, filters[place], values[place]) for place, one in enumerate(plain)]
+            who = f"CAST(pg_catalog.bit_xor({self._hash}) FILTER (WHERE p IS NOT NULL) AS text)"
+            outputs = [self._mask, *self._labels, self._label, "count(p)", who, *numbers, *exact]
+            return f"SELECT {', '.join(outputs)} FROM {source}{self._grouped(sets)}"
+        inner, outer = [], []
+        for place, one in enumerate(plain):
+            where = " AND ".join(filters[place])
+            filtered = f" FILTER (WHERE {where})" if where else ""
+            inner.append(f"count(*){filtered} AS n{place}")
+            if one.tag in ("count", "present"):
+                part = f"LEAST(n{place}, {self._most})"
+            elif one.tag == "people":
+                part = f"LEAST(n{place}, 1)"
+            else:
+                inner.append(f"sum({_product(one.tag, values[place])}){filtered} AS s{place}")
+                part = f"CASE WHEN n{place} > {self._most} THEN s{place} * {self._most} / n{place} ELSE s{place} END"
+            outer.append(f"COALESCE(sum({part}), 0)")
+        groups = [f"g{place}" for place in range(len(self._groups))]
+        inner_sql = (
+            f"SELECT {', '.join([f'{self._mask} AS m', *groups, 'p', f'sum(CAST({self._hash} AS numeric)) AS h', *inner])} "
+            f"FROM {source} WHERE p IS NOT NULL{self._grouped(sets, 'p') or ' GROUP BY p'}"
+        )
+        who = f"CAST(pg_catalog.bit_xor(pg_catalog.hashtextextended(CAST(h AS text), {SEED})) AS text)"
+        outputs = ["m", *self._labels, self._label, "count(p)", who, *outer]
+        grouping = f" GROUP BY {', '.join(['m', *groups])}" if groups else " GROUP BY m"
+        return f"SELECT {', '.join(outputs)} FROM ({inner_sql}) AS people{grouping}"
+
+    def exact(self) -> str:
+        """What is exact, where it cannot be worked out person by person; empty without any."""
+        if self._once or not self._question.exact:
+            return ""
+        outputs = [self._exact(one) for one in self._question.exact]
+        source = self._source()
+        sets = self._sets(public=False)
+        return f"SELECT {', '.join([self._mask, *self._labels, *outputs])} FROM {source}{self._grouped(sets)}"
+
+    def histogram(self, quantity: Quantity, bins: int) -> str:
+        """Per cell and bin: how many."""
+        place = self._column("b", self._bin(quantity.measures[0], bins))
+        filters = self._filter(quantity)
+        source = self._source()
+        sets = self._sets(public=False)
+        where = " AND ".join(filters)
+        rows = (
+            f"SELECT {', '.join([f'{self._mask} AS m', *(f'g{n}' for n in range(len(self._groups))), f'{place} AS b'])}"
+        )
+        if self._once:
+            return (
+                f"SELECT {', '.join([self._mask, *self._labels, place, 'count(p)'])} FROM {source} "
+                f"WHERE {where}{self._grouped(sets, place) or f' GROUP BY {place}'}"
+            )
+        inner = f"{rows}, LEAST(count(*), {self._most}) AS n FROM {source} WHERE {where}" + self._grouped(
+            sets, place, "p"
+        )
+        groups = ", ".join(["m", *(f"g{n}" for n in range(len(self._groups))), "b"])
+        return f"SELECT {', '.join(['m', *self._labels, 'b', 'sum(n)'])} FROM ({inner}) AS people GROUP BY {groups}"
+
+    def _one_row(self, quantity: Quantity, filters: list[str], values: list[str]) -> str:
+        filtered = f" FILTER (WHERE {' AND '.join(filters)})" if filters else ""
+        if quantity.tag in ("count", "present", "people"):
+            return f"count(p){filtered}"
+        return f"COALESCE(sum({_product(quantity.tag, values)}){filtered}, 0)"
+
+    def _exact(self, node: Aggregate) -> str:
+        """An aggregate of public columns over the rows."""
+
+        def column(one: Any) -> Any:
+            return ColumnName("r", self._column("x", printed(one)))
+
+        def lifted(one: Any) -> Any:
+            return one if isinstance(one, Literal) else column(one)
+
+        where = column(node.where) if node.where is not None else None
+        args = tuple(lifted(one) for one in node.args)
+        within = tuple(type(one)(lifted(one.inner), one.descending, one.nulls) for one in node.within)
+        return f"CAST({printed(Aggregate(node.name, args, node.distinct, where, within))} AS text)"
+
+    def extremes(self, measure: Measure) -> str:
+        """The bounds of a public column, from the data."""
+        value = f"CAST({printed(measure.inner)} AS float8)"
+        return f"SELECT min({value}), max({value}) FROM {self.relation} WHERE {self.where}"
+
+
+def _product(tag: str, values: list[str]) -> str:
+    if tag == "sum":
+        return values[0]
+    return f"{values[0]} * {values[0]}" if tag == "square" else f"{values[0]} * {values[1]}"

@@ -1,0 +1,313 @@
+"""Plans: what the gateway runs in place of a statement, and of whom it would learn something.
+
+A block is released first where its outer block cannot be one with it: statistics and lists of rows become tables of
+constants, over which everything else is ordinary SQL that tells nothing more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from discreet.gateway.analysis.block_parts import has_aggregates, names_of
+from discreet.gateway.analysis.people import nullable_of, parts_of, single
+from discreet.gateway.analysis.resolve import Resolved, Source
+from discreet.gateway.analysis.statistic import Statistic, StatisticSettings, statistic_of
+from discreet.sql.fragment import (
+    Case,
+    Cast,
+    ColumnName,
+    DerivedTable,
+    FunctionCall,
+    Join,
+    Literal,
+    Nested,
+    NotCovered,
+    Output,
+    Select,
+    SetQuery,
+    Table,
+    Test,
+    ValuesList,
+    When,
+    Window,
+    conjunction,
+    conjuncts,
+    rebuilt,
+    same_block,
+    transformed,
+    walk,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Exact:
+    """A query that touches nothing sensitive of any person: run as it is."""
+
+    query: Any
+    before: tuple[tuple[str, Plan], ...] = ()
+    """What is released first, by the name of its table."""
+    key: tuple[ColumnName, ...] = ()
+    """Columns whose keyed hash orders the rows; of those of the outermost block."""
+
+
+@dataclass(frozen=True)
+class PersonCharge:
+    """An occurrence of a governed table: rows of it are charged to the people of its own key."""
+
+    alias: str
+    entity: str
+    key: tuple[ColumnName, ...]
+    attributes: tuple[tuple[str, str], ...]
+    """Sensitive columns that are touched, and what accounts call them."""
+    shown: tuple[tuple[str, ColumnName], ...]
+    """Those of which nothing but the value itself is told."""
+    several: bool
+    """Whether a person may have several rows, whose values add up."""
+
+    @property
+    def named(self) -> tuple[Any, ...]:
+        """What names the person of a row, as text: the key, or the row itself where the key is NULL.
+
+        Everything is NULL where an outer join found no row.
+        """
+        place = FunctionCall("concat", tuple(Cast(ColumnName(self.alias, one), "text") for one in ("tableoid", "ctid")))
+        row = Case((When(Test(ColumnName(self.alias, "ctid"), "not null"), place),))
+        return tuple(FunctionCall("coalesce", (Cast(column, "text"), row)) for column in self.key)
+
+
+@dataclass(frozen=True, eq=False)
+class RowList:
+    """ValuesList with sensitive columns; each is charged to the people it is about before anything runs."""
+
+    select: Select
+    public: tuple[Any, ...]
+    hidden: tuple[Any, ...]
+    """Conditions that touch sensitive columns."""
+    charges: tuple[PersonCharge, ...]
+    whole: bool
+    """Whether the people asked about are all of FROM and the public conditions, and not only those shown."""
+    columns: tuple[str, ...]
+    before: tuple[tuple[str, Plan], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class StatisticPlan:
+    """A statistic, and the client's block over its cells."""
+
+    statistic: Statistic
+    before: tuple[tuple[str, Plan], ...] = ()
+
+
+Plan = Exact | RowList | StatisticPlan
+
+
+@dataclass
+class StatementPlanner:
+    """Plans one resolved statement."""
+
+    resolved: Resolved
+    settings: StatisticSettings
+    _before: list[tuple[str, Plan]] = field(default_factory=list)
+
+    def plan(self, query: Any) -> Plan:
+        """The plan of a query."""
+        if not self.resolved.sensitive(query):
+            return Exact(query, (), self._order_key(query))
+        if isinstance(query, SetQuery):
+            return self._combined(query)
+        if isinstance(query, ValuesList):
+            raise NotCovered("VALUES with sensitive columns")
+        outer, self._before = self._before, []
+        select = self._released_inside(_flat(query, self.resolved))
+        before, self._before = tuple(self._before), outer
+        if not self.resolved.sensitive(select):
+            return Exact(select, before, self._order_key(select))
+        if has_aggregates(select) or select.distinct:
+            return StatisticPlan(statistic_of(select, self.resolved, self.settings), before)
+        return self._rows(select, before)
+
+    def _order_key(self, query: Any) -> tuple[ColumnName, ...]:
+        if not isinstance(query, Select) or has_aggregates(query) or query.distinct:
+            return ()
+        tables = [(part.alias, self.resolved.sources[part.alias].table) for part in parts_of(query.source)]
+        return tuple(ColumnName(alias, name) for alias, table in tables if table is not None for name in table.key)
+
+    def _combined(self, query: SetQuery) -> Exact:
+        if query.kind != "union":
+            raise NotCovered(f"{query.kind.upper()} of queries with sensitive columns", "ask for them one by one")
+        before = []
+        sides = []
+        for side in (query.left, query.right):
+            alias = f"b{len(self.resolved.sources) + 1}_{self.resolved.salt}"
+            names = [f"c{place}" for place in range(len(names_of(side)))]
+            before.append((alias, self.plan(side)))
+            self.resolved.sources[alias] = Source(alias, dict.fromkeys(names, ""))
+            items = tuple(
+                Output(ColumnName(alias, name), shown) for name, shown in zip(names, names_of(side), strict=True)
+            )
+            sides.append(Select(items, Table("", alias, alias)))
+        return Exact(replace(query, left=sides[0], right=sides[1]), tuple(before))
+
+    def _released_inside(self, select: Select) -> Select:
+        """Sub-selects that cannot be one with the block are released first."""
+
+        def source(node: Any) -> Any:
+            if isinstance(node, Join):
+                return replace(node, left=source(node.left), right=source(node.right))
+            if isinstance(node, DerivedTable) and self.resolved.sensitive(node.query):
+                return self._release(node.alias, node.query, list(self.resolved.sources[node.alias].columns))
+            return node
+
+        def nested(node: Any) -> Any:
+            if isinstance(node, Nested) and self.resolved.sensitive(node.query):
+                self._refuse_correlated(node.query)
+                alias = f"b{len(self.resolved.sources) + 1}_{self.resolved.salt}"
+                names = [f"c{place}" for place in range(len(names_of(node.query)))]
+                table = self._release(alias, node.query, names)
+                items = tuple(Output(ColumnName(alias, name), name) for name in names)
+                return replace(node, query=Select(items, table), inner=nested(node.inner) if node.inner else None)
+            return node if isinstance(node, (DerivedTable, Select, SetQuery, ValuesList)) else rebuilt(node, nested)
+
+        fresh = replace(select, source=source(select.source))
+        return replace(
+            fresh,
+            items=tuple(nested(one) for one in fresh.items),
+            where=nested(fresh.where) if fresh.where is not None else None,
+            having=nested(fresh.having) if fresh.having is not None else None,
+            groups=None if fresh.groups is None else tuple(tuple(nested(one) for one in some) for some in fresh.groups),
+            order=tuple(nested(one) for one in fresh.order),
+        )
+
+    def _release(self, alias: str, query: Any, names: list[str]) -> Table:
+        self._before.append((alias, self.plan(query)))
+        self.resolved.sources[alias] = Source(alias, dict.fromkeys(names, ""))
+        return Table("", alias, alias)
+
+    def _refuse_correlated(self, query: Any) -> None:
+        inside = {part.alias for one in walk(query) if isinstance(one, Select) for part in parts_of(one.source)}
+        if any(isinstance(one, ColumnName) and one.table not in inside for one in walk(query)):
+            raise NotCovered(
+                "a sub-select about sensitive columns that depends on the row around it", "join the tables instead"
+            )
+
+    # ValuesList -------------------------------------------------------------------------------------------------------------
+
+    def _rows(self, select: Select, before: tuple[tuple[str, Plan], ...]) -> RowList:
+        resolved = self.resolved
+        source, moved = self._without_hidden_joins(select.source)
+        conditions = (*conjuncts(select.where), *moved)
+        public = tuple(one for one in conditions if not resolved.sensitive(one))
+        hidden = tuple(one for one in conditions if resolved.sensitive(one))
+        select = replace(select, source=source, where=None)
+        leaves = resolved.sensitive((select.items, tuple(one.inner for one in select.order), hidden))
+        windows = any(isinstance(one, Window) for one in walk((select.items, select.order), into=same_block))
+        ordered = bool(resolved.sensitive(tuple(one.inner for one in select.order)))
+        tops = {part.alias for part in parts_of(select.source)}
+        if any(alias not in tops for alias, _ in leaves):
+            raise NotCovered("sensitive columns of a sub-select in this form", "write it as one SELECT")
+        # Only a value that stands by itself in the list, with no question about anybody beside it, is settled as shown.
+        bare = {(one.inner.table, one.inner.name) for one in select.items if isinstance(one.inner, ColumnName)}
+        inside = [one.inner for one in select.items if not isinstance(one.inner, ColumnName)]
+        asked = resolved.sensitive((tuple(inside), hidden))
+        charges = []
+        for alias in sorted({alias for alias, _ in leaves}):
+            table = resolved.sources[alias].table
+            if table is None or not table.key:
+                name = table.name if table is not None else alias
+                raise NotCovered(
+                    f"rows with sensitive columns of {name}, whose policy names no key", "ask for statistics"
+                )
+            names = sorted(name for its, name in leaves if its == alias)
+            shown = [name for name in names if (alias, name) in bare - asked and not hidden and not windows]
+            charges.append(
+                PersonCharge(
+                    alias,
+                    table.entity,
+                    tuple(ColumnName(alias, name) for name in table.key),
+                    tuple((name, f"{table.name}.{name}") for name in names),
+                    tuple((f"{table.name}.{name}", ColumnName(alias, name)) for name in shown),
+                    not single(resolved.sources[alias]),
+                )
+            )
+        columns = tuple(sorted({full for charge in charges for _, full in charge.attributes}))
+        return RowList(select, public, hidden, tuple(charges), bool(hidden) or windows or ordered, columns, before)
+
+    def _without_hidden_joins(self, source: Any) -> tuple[Any, list[Any]]:
+        """FROM without conditions on sensitive columns in ON, which stand in WHERE of inner joins as well."""
+        moved: list[Any] = []
+        nullable = nullable_of(source)
+
+        def change(node: Any) -> Any:
+            if not isinstance(node, Join):
+                return node
+            hidden = [one for one in conjuncts(node.on) if self.resolved.sensitive(one)]
+            if hidden and (node.kind != "inner" or any(nullable[part.alias] for part in parts_of(node))):
+                raise NotCovered(
+                    "a sensitive column in the ON of an outer join",
+                    "put the condition into WHERE, or use an inner join",
+                )
+            moved.extend(hidden)
+            kept = conjunction(one for one in conjuncts(node.on) if one not in hidden)
+            kind = "cross" if hidden and kept is None else node.kind
+            return replace(node, kind=kind, left=change(node.left), right=change(node.right), on=kept)
+
+        return change(source), moved
+
+
+def _flat(query: Select, resolved: Resolved) -> Select:
+    """Sub-selects that only choose rows and columns become one with their outer block."""
+    changed = True
+    while changed:
+        changed = False
+        nullable = nullable_of(query.source)
+        for part in parts_of(query.source):
+            if isinstance(part, DerivedTable) and resolved.sensitive(part.query):
+                inner = _flat(part.query, resolved) if isinstance(part.query, Select) else part.query
+                if _mergeable(inner, nullable[part.alias]):
+                    query = _merged(query, part, inner, resolved)
+                    changed = True
+                    break
+    return query
+
+
+def _mergeable(inner: Any, nullable: bool) -> bool:
+    if not isinstance(inner, Select) or inner.source is None or has_aggregates(inner) or inner.distinct:
+        return False
+    if inner.limit is not None or inner.offset is not None:
+        return False
+    if any(isinstance(one, Window) for one in walk(inner.items, into=same_block)):
+        return False
+    plain = inner.where is None and all(isinstance(one.inner, ColumnName) for one in inner.items)
+    return not nullable or (plain and isinstance(inner.source, Table))
+
+
+def _merged(query: Select, part: DerivedTable, inner: Select, resolved: Resolved) -> Select:
+    names = list(resolved.sources[part.alias].columns)
+    given = {name: one.inner for name, one in zip(names, inner.items, strict=True)}
+
+    def put(node: Any) -> Any:
+        if isinstance(node, ColumnName) and node.table == part.alias:
+            return given[node.name]
+        if node is part or (isinstance(node, DerivedTable) and node.alias == part.alias):
+            return inner.source
+        return node
+
+    found: Select = transformed(query, put)
+    whole = conjunction([*conjuncts(found.where), *conjuncts(inner.where)])
+    return replace(found, where=whole)
+
+
+def placed(plan_node: Any, tables: dict[str, Any]) -> Any:
+    """A tree with tables of constants in place of what was released."""
+    if not tables:
+        return plan_node
+    return transformed(
+        plan_node,
+        lambda one: tables[one.name] if isinstance(one, Table) and not one.schema and one.name in tables else one,
+    )
+
+
+def asks_for_nothing(query: Any) -> bool:
+    """LIMIT 0: only the columns are wanted."""
+    return isinstance(query.limit, Literal) and query.limit.text == "0"

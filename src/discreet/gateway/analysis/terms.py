@@ -1,0 +1,440 @@
+"""Aggregates of a statistic as numbers that are noised: counts, centred sums, squares, products, bins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from discreet.gateway.analysis.conditions import ConditionGrid, canonical, constant_of, is_constant
+from discreet.gateway.analysis.relations import NUMERIC
+from discreet.gateway.statistics import moments as of
+from discreet.sql.fragment import (
+    TRUE,
+    Aggregate,
+    Case,
+    Cast,
+    ColumnName,
+    Literal,
+    NotCovered,
+    Operator,
+    Test,
+    When,
+    conjunction,
+    conjuncts,
+    transformed,
+    walk,
+)
+from discreet.sql.printer import printed
+
+Key = tuple[int, int]
+"""A number of a cell: of which question, and which of its quantities."""
+Value = float | None
+Given = Callable[[Key], Value]
+RAW = frozenset(("min", "max", "array_agg", "string_agg", "mode", "percentile_disc"))
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What is added up: a sensitive column, or an expression of public ones."""
+
+    inner: Any
+    name: str
+    sensitive: bool
+    type: str = ""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number per cell, as the noise knows it."""
+
+    tag: str
+    measures: tuple[Measure, ...]
+    where: Any
+    """The sensitive conditions of FILTER and WHERE."""
+    condition: str
+    columns: tuple[str, ...]
+    """Sensitive ones, those of measures first."""
+
+
+@dataclass(eq=False)
+class CellQuestion:
+    """What is asked about the same people: one condition on public columns, and the numbers."""
+
+    where: tuple[Any, ...]
+    quantities: list[Quantity] = field(default_factory=list)
+    exact: list[Aggregate] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Term:
+    """An aggregate, worked out from noised numbers; `exact` names one that tells nothing sensitive."""
+
+    compute: Callable[[Given, Mapping[str, tuple[float, float]]], Value] | None = None
+    exact: tuple[int, int] | None = None
+    whole: bool = False
+
+
+def replaced_conditions(node: Aggregate) -> Aggregate:
+    """CASE in an aggregate as FILTER: sum(CASE WHEN c THEN x END), count(CASE ...), sum((c)::int)."""
+    if len(node.args) != 1 or node.distinct:
+        return node
+    arg = node.args[0]
+    if isinstance(arg, Cast) and arg.type in ("int4", "int8", "int2") and node.name in ("sum", "avg"):
+        inner = arg.inner
+        if isinstance(inner, Test) or (isinstance(inner, Operator) and inner.sign in _CONDITIONS):
+            arg = Case((When(inner, Literal("number", "1")),), Literal("number", "0"))
+    if not isinstance(arg, Case) or len(arg.whens) != 1:
+        return node
+    when, otherwise = arg.whens[0], arg.otherwise
+    empty = otherwise is None or (isinstance(otherwise, Literal) and otherwise.kind == "null")
+    both = conjunction([*conjuncts(node.where), when.condition])
+    if node.name == "count" and empty:
+        return Aggregate("count", () if is_constant(when.value) else (when.value,), False, both)
+    if empty:
+        return Aggregate(node.name, (when.value,), False, both, node.within)
+    if (
+        node.name == "sum"
+        and isinstance(otherwise, Literal)
+        and otherwise.kind == "number"
+        and float(otherwise.text) == 0
+    ):
+        return Aggregate("sum", (when.value,), False, both)
+    return node
+
+
+_CONDITIONS = frozenset(("=", "<>", "<", ">", "<=", ">=", "and", "or", "not", "like", "ilike", "not like", "not ilike"))
+
+
+def linear(node: Any) -> tuple[float, Any, float]:
+    """An argument as factor, column and offset: 2 * x + 1."""
+    if isinstance(node, Cast) and node.type in ("numeric", "float8") and not is_constant(node):
+        return linear(node.inner)
+    if isinstance(node, Operator) and len(node.args) == 2:
+        left, right = node.args
+        if is_constant(right) and not is_constant(left) and node.sign in "+-*/":
+            number = _number(right)
+            factor, inner, offset = linear(left)
+            if node.sign in "+-":
+                return factor, inner, offset + (number if node.sign == "+" else -number)
+            if node.sign == "*":
+                return factor * number, inner, offset * number
+            if number:
+                return factor / number, inner, offset / number
+        elif is_constant(left) and not is_constant(right) and node.sign in "+-*":
+            number = _number(left)
+            factor, inner, offset = linear(right)
+            if node.sign == "*":
+                return factor * number, inner, offset * number
+            return (factor, inner, offset + number) if node.sign == "+" else (-factor, inner, number - offset)
+    if isinstance(node, Operator) and len(node.args) == 1 and node.sign in "+-":
+        factor, inner, offset = linear(node.args[0])
+        return (factor, inner, offset) if node.sign == "+" else (-factor, inner, -offset)
+    return 1.0, node, 0.0
+
+
+def _number(node: Any) -> float:
+    try:
+        return float(constant_of(node))
+    except ValueError:
+        raise NotCovered("an aggregate of a column and a constant that is no number") from None
+
+
+class Terms:
+    """Turns the aggregates of one block into terms; `groups` are the sensitive expressions that it groups by."""
+
+    def __init__(self, grid: ConditionGrid, where: tuple[Any, ...], groups: tuple[Any, ...], bins: int) -> None:
+        self._grid, self._groups, self._bins = grid, groups, bins
+        resolved = grid.resolved
+        self.public = tuple(one for one in where if not resolved.sensitive(one))
+        self._sensitive = tuple(one for one in where if resolved.sensitive(one))
+        self.by = tuple(sorted({grid.name(leaf) for one in groups for leaf in resolved.sensitive(one)}))
+        self.questions: list[CellQuestion] = [CellQuestion(self.public)]
+        for one in self._sensitive:
+            canonical(one, grid)  # a form that no statistic allows is refused at once
+
+    @property
+    def conditional(self) -> bool:
+        """Whether every number of the block depends on something sensitive."""
+        return bool(self._sensitive or self._groups)
+
+    def of(self, node: Aggregate) -> Term:
+        """One aggregate."""
+        node = replaced_conditions(node)
+        if node.name == "avg" and isinstance(node.args[0], Case) and not node.distinct:
+            return self._share(node)
+        filters = conjuncts(node.where)
+        resolved = self._grid.resolved
+        public = tuple(one for one in filters if not resolved.sensitive(one))
+        hidden = (*self._sensitive, *(one for one in filters if resolved.sensitive(one)))
+        question = self._question(public)
+        if (
+            not hidden
+            and not self._groups
+            and not resolved.sensitive((*node.args, *(one.inner for one in node.within)))
+        ):
+            return self._exact(question, node)
+        return self._noised(question, node, hidden)
+
+    def _share(self, node: Aggregate) -> Term:
+        """avg(CASE WHEN c THEN a ELSE b END): a share of the rows."""
+        case = node.args[0]
+        if len(case.whens) != 1 or not is_constant(case.whens[0].value) or not is_constant(case.otherwise):
+            raise NotCovered("avg(CASE ...) of this form", "use avg(x) FILTER (WHERE ...)")
+        high, low = _number(case.whens[0].value), _number(case.otherwise) if case.otherwise is not None else 0.0
+        part = self.of(Aggregate("count", (), False, conjunction([*conjuncts(node.where), case.whens[0].condition])))
+        whole = self.of(Aggregate("count", (), False, node.where))
+        return _combined(part, whole, lambda a, b: low + (high - low) * a / b if a is not None and b else None)
+
+    def _question(self, public: tuple[Any, ...]) -> int:
+        where = (*self.public, *public)
+        for place, one in enumerate(self.questions):
+            if one.where == where:
+                return place
+        self.questions.append(CellQuestion(where))
+        return len(self.questions) - 1
+
+    def _exact(self, question: int, node: Aggregate) -> Term:
+        return Term(exact=(question, self._listed(question, replace(node, where=None))))
+
+    def _listed(self, question: int, node: Aggregate) -> int:
+        listed = self.questions[question].exact
+        if node not in listed:
+            listed.append(node)
+        return listed.index(node)
+
+    def _need(self, question: int, tag: str, measures: tuple[Measure, ...], hidden: tuple[Any, ...]) -> Key:
+        canon = sorted({canonical(one, self._grid) for one in hidden})
+        columns = [one.name for one in measures if one.sensitive]
+        columns += [self._grid.name(leaf) for leaf in sorted(self._grid.resolved.sensitive(hidden))]
+        wanted = Quantity(tag, measures, conjunction(hidden), " and ".join(canon), tuple(dict.fromkeys(columns)))
+        listed = self.questions[question].quantities
+        for place, one in enumerate(listed):
+            same = (one.tag, one.measures, one.condition, one.columns)
+            if same == (wanted.tag, wanted.measures, wanted.condition, wanted.columns):
+                return question, place
+        listed.append(wanted)
+        return question, len(listed) - 1
+
+    def _measure(self, node: Any, function: str) -> Measure:
+        resolved = self._grid.resolved
+        leaves = resolved.sensitive(node)
+        for one in walk(node):
+            if isinstance(one, ColumnName) and resolved.roles(one) & {"key", "identifier"}:
+                raise NotCovered(
+                    f"{function}() of `{one.name}`, which says whom a row is about, beside sensitive columns",
+                    "use count(*) or count(DISTINCT key)",
+                )
+        if not leaves:
+            plain = printed(
+                transformed(node, lambda one: ColumnName("", one.name) if isinstance(one, ColumnName) else one)
+            )
+            if isinstance(node, ColumnName) and resolved.sources[node.table].table is not None:
+                plain = self._grid.name((node.table, node.name))
+            return Measure(node, plain, False)
+        if not isinstance(node, ColumnName):
+            raise NotCovered(
+                f"{function}() of an expression of `{sorted(leaves)[0][1]}`", f"use {function}() of the column itself"
+            )
+        kind = self._grid.type_of((node.table, node.name))
+        if kind not in NUMERIC:
+            raise NotCovered(f"{function}() of `{node.name}`, which is no number", "group by it, and count")
+        return Measure(node, self._grid.name((node.table, node.name)), True, kind)
+
+    def _noised(self, question: int, node: Aggregate, hidden: tuple[Any, ...]) -> Term:
+        name = node.name
+        if name in RAW or name in ("bool_and", "bool_or", "every", "mode"):
+            hint = "use percentile_cont(0.5) WITHIN GROUP (ORDER BY ...), avg or count"
+            raise NotCovered(f"{name}() of sensitive values, which shows those of single people", hint)
+        if name == "count" and node.distinct:
+            return self._distinct(question, node, hidden)
+        if node.distinct:
+            raise NotCovered(f"{name}(DISTINCT ...) of sensitive values", f"use {name}() without DISTINCT")
+        if name == "count":
+            return self._count(question, node, hidden)
+        if name == "percentile_cont":
+            return self._percentile(question, node, hidden)
+        if name in ("sum", "avg", "stddev", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop"):
+            return self._of_one(question, node, hidden)
+        return self._of_two(question, node, hidden)
+
+    def _distinct(self, question: int, node: Aggregate, hidden: tuple[Any, ...]) -> Term:
+        arg = node.args[0]
+        if isinstance(arg, ColumnName) and "key" in self._grid.resolved.roles(arg):
+            key = self._need(question, "people", (), hidden)
+            return Term(lambda given, _: given(key), whole=True)
+        raise NotCovered(
+            "count(DISTINCT ...) that touches sensitive values", "group by the column, and count the groups"
+        )
+
+    def _count(self, question: int, node: Aggregate, hidden: tuple[Any, ...]) -> Term:
+        arg = node.args[0] if node.args else TRUE
+        if not is_constant(arg):
+            measured = self._filled(arg)
+            if measured is not None:
+                hidden = (*hidden, measured)
+        if not hidden and not self._groups:  # a column that is never empty: the rows themselves
+            return self._exact(question, Aggregate("count", ()))
+        key = self._need(question, "count", (), hidden)
+        return Term(lambda given, _: given(key), whole=True)
+
+    def _filled(self, arg: Any) -> Any:
+        """That an argument is there, unless the catalog says that it always is."""
+        if isinstance(arg, ColumnName):
+            relation = self._grid.resolved.sources[arg.table].relation
+            if relation is not None and arg.name in relation.filled:
+                return None
+            return Test(arg, "not null")
+        if self._grid.resolved.sensitive(arg):
+            raise NotCovered("count() of an expression of a sensitive column", "use count(*) FILTER (WHERE ...)")
+        return Test(arg, "not null")
+
+    def _present(self, question: int, measures: tuple[Measure, ...], hidden: tuple[Any, ...]) -> Key:
+        """How many rows have all of some values; exact where that is public."""
+        secret = [one for one in measures if one.sensitive and self._filled(one.inner) is not None]
+        if not hidden and not self._groups and not secret:
+            public = [one.inner for one in measures if not one.sensitive]
+            test = conjunction(
+                [Test(one, "not null") for one in (*public, *(it.inner for it in measures if it.sensitive))]
+            )
+            return question, -1 - self._listed(question, Aggregate("count", (), False, test))
+        if not any(one.sensitive for one in measures):
+            return self._need(question, "count", measures, hidden)
+        return self._need(question, "present", measures, hidden)
+
+    def _of_one(self, question: int, node: Aggregate, hidden: tuple[Any, ...]) -> Term:
+        factor, inner, offset = linear(node.args[0])
+        if is_constant(inner):
+            count = self._count(question, Aggregate("count", ()), hidden)
+            value = _number(node.args[0])
+            if node.name == "avg":
+                return Term(lambda given, bounds: value)
+            return _combined(count, None, lambda n, _: None if n is None else n * value)
+        measure = self._measure(inner, node.name)
+        n = self._present(question, (measure,), hidden)
+        s = self._need(question, "sum", (measure,), hidden)
+        name = measure.name
+        if node.name == "sum":
+
+            def total(given: Given, bounds: Mapping[str, tuple[float, float]]) -> Value:
+                number, centred = given(n), given(s)
+                if number is None or centred is None:
+                    return None
+                return factor * of.total(number, centred, bounds[name]) + offset * number
+
+            return Term(total)
+        if node.name == "avg":
+
+            def average(given: Given, bounds: Mapping[str, tuple[float, float]]) -> Value:
+                number, centred = given(n), given(s)
+                found = None if number is None or centred is None else of.average(number, centred, bounds[name])
+                return None if found is None else factor * found + offset
+
+            return Term(average)
+        q = self._need(question, "square", (measure,), hidden)
+        sample, root = not node.name.endswith("_pop"), node.name.startswith("stddev")
+
+        def spread(given: Given, bounds: Mapping[str, tuple[float, float]]) -> Value:
+            number, centred, squares = given(n), given(s), given(q)
+            if number is None or centred is None or squares is None:
+                return None
+            found = (of.deviation if root else of.variance)(number, centred, squares, sample=sample)
+            return None if found is None else found * (abs(factor) if root else factor * factor)
+
+        return Term(spread)
+
+    def _of_two(self, question: int, node: Aggregate, hidden: tuple[Any, ...]) -> Term:
+        y, x = (self._measure(_bare(one), node.name) for one in node.args)
+        if not y.sensitive and not x.sensitive:
+            raise NotCovered(
+                f"{node.name}() of public columns under a sensitive condition", "ask for averages by group"
+            )
+        n = self._present(question, (y, x), hidden)
+        sy, sx = self._need(question, "sum", (y, x), hidden), self._need(question, "sum", (x, y), hidden)
+        qy, qx = self._need(question, "square", (y, x), hidden), self._need(question, "square", (x, y), hidden)
+        p = self._need(question, "product", (y, x), hidden)
+        name = node.name
+
+        def found(given: Given, bounds: Mapping[str, tuple[float, float]]) -> Value:
+            values = [given(key) for key in (n, sy, sx, qy, qx, p)]
+            if any(one is None for one in values):
+                return None
+            number, y_sum, x_sum, y_square, x_square, product = (one or 0.0 for one in values)
+            if name == "corr":
+                return of.correlation(number, y_sum, x_sum, y_square, x_square, product)
+            if name in ("covar_pop", "covar_samp"):
+                return of.covariance(number, y_sum, x_sum, product, sample=name == "covar_samp")
+            if name == "regr_slope":
+                return of.slope(number, x_sum, y_sum, x_square, product)
+            if name == "regr_intercept":
+                return of.intercept(
+                    number, x_sum, y_sum, x_square, product, x_bounds=bounds[x.name], y_bounds=bounds[y.name]
+                )
+            if name == "regr_r2":
+                correlation = of.correlation(number, y_sum, x_sum, y_square, x_square, product)
+                return None if correlation is None else correlation * correlation
+            if name == "regr_count":
+                return number
+            first = name == "regr_avgx"
+            return of.average(number, x_sum if first else y_sum, bounds[(x if first else y).name])
+
+        return Term(found, whole=name == "regr_count")
+
+    def _percentile(self, question: int, node: Aggregate, hidden: tuple[Any, ...]) -> Term:
+        order = node.within[0]
+        if order.nulls:
+            raise NotCovered("NULLS FIRST or LAST in WITHIN GROUP")
+        try:
+            fraction = float(constant_of(node.args[0]))
+        except ValueError:
+            raise NotCovered("percentile_cont() of something else than a number") from None
+        if order.descending:
+            fraction = 1 - fraction
+        factor, inner, offset = linear(order.inner)
+        measure = self._measure(inner, "percentile_cont")
+        if factor < 0:
+            fraction = 1 - fraction
+        n = self._present(question, (measure,), hidden)
+        keys = [self._need(question, f"bin:{place}", (measure,), hidden) for place in range(self._bins)]
+        name = measure.name
+
+        def found(given: Given, bounds: Mapping[str, tuple[float, float]]) -> Value:
+            bins, number = [given(key) for key in keys], given(n)
+            if number is None or any(one is None for one in bins):
+                return None
+            low, high = bounds[name]
+            value = of.percentile(fraction, [one or 0.0 for one in bins], low, high, number)
+            return None if value is None else factor * value + offset
+
+        return Term(found)
+
+
+def _bare(node: Any) -> Any:
+    """The column without a cast that widens it."""
+    while isinstance(node, Cast) and node.type in ("numeric", "float8", "int8"):
+        node = node.inner
+    return node
+
+
+def _combined(one: Term, other: Term | None, work: Callable[[Value, Value], Value]) -> Term:
+    """A term of two others, each exact or noised."""
+    parts = [part for part in (one, other) if part is not None]
+    if any(part.exact is not None for part in parts):
+        refs = tuple(part.exact for part in parts)
+
+        def mixed(given: Given, bounds: Mapping[str, tuple[float, float]]) -> Value:
+            values: list[Value] = []
+            for part, ref in zip(parts, refs, strict=True):
+                if ref is not None:
+                    values.append(given((ref[0], -1 - ref[1])))
+                elif part.compute is not None:
+                    values.append(part.compute(given, bounds))
+            return work(values[0], values[1] if len(values) > 1 else None)
+
+        return Term(mixed)
+
+    def both(given: Given, bounds: Mapping[str, tuple[float, float]]) -> Value:
+        values = [part.compute(given, bounds) if part.compute is not None else None for part in parts]
+        return work(values[0], values[1] if len(values) > 1 else None)
+
+    return Term(both)

@@ -1,0 +1,121 @@
+"""Relations of the database, read from its catalog on the gateway's own connection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from discreet.errors import PolicyError
+from discreet.gateway.analysis.relations import Relation, Relations
+from discreet.policy.gateway_section import GovernedTable
+
+RELATIONS = """
+SELECT c.oid::int8, n.nspname::text, c.relname::text, c.relkind::text, c.relrowsecurity
+  FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+ WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p') AND c.relpersistence <> 't'
+   AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')"""
+COLUMNS = """
+SELECT a.attrelid::int8, a.attname::text, b.typname::text, a.attnotnull
+  FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+  JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+  JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+  JOIN pg_catalog.pg_type b ON b.oid = CASE WHEN t.typbasetype = 0 THEN t.oid ELSE t.typbasetype END
+ WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'v', 'm', 'f', 'p') AND c.relpersistence <> 't'
+   AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
+ ORDER BY a.attrelid, a.attnum"""
+INHERITS = "SELECT inhrelid::int8, inhparent::int8 FROM pg_catalog.pg_inherits"
+READS = """
+SELECT DISTINCT r.ev_class::int8, d.refobjid::int8
+  FROM pg_catalog.pg_rewrite r JOIN pg_catalog.pg_depend d ON d.objid = r.oid
+ WHERE d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass
+   AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.refobjid <> r.ev_class"""
+UNIQUE = """
+SELECT i.indrelid::int8, array_agg(a.attname::text) FROM pg_catalog.pg_index i
+  JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey::int2[])
+ WHERE i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL
+ GROUP BY i.indexrelid, i.indrelid"""
+VIEWS = "SELECT oid::int8, pg_catalog.pg_get_viewdef(oid) FROM pg_catalog.pg_class WHERE oid = ANY(%s::oid[])"
+
+
+def read_relations(cursor: Any, governed: Mapping[str, GovernedTable], *, file: str) -> Relations:
+    """All relations; PolicyError where a governed table or one of its columns is not there."""
+    cursor.execute("SET LOCAL search_path = pg_catalog")  # so that definitions of views name every schema
+    found = _rows(cursor, RELATIONS)
+    places = {f"{schema}.{name}": oid for oid, schema, name, _, _ in found}
+    absent = next((name for name in governed if full(name) not in places), None)
+    if absent is not None:
+        raise PolicyError(
+            f"The database has no table '{absent}', or the gateway's own user cannot see it.",
+            remedy="Name it as schema.table in [gateway.tables], in the case it was created with.",
+            file=file,
+        )
+    tables = {places[full(name)]: name for name in governed}
+    columns: dict[int, dict[str, str]] = {}
+    filled: dict[int, set[str]] = {}
+    for oid, name, kind, needed in _rows(cursor, COLUMNS):
+        columns.setdefault(oid, {})[name] = kind
+        if needed:
+            filled.setdefault(oid, set()).add(name)
+    unique: dict[int, list[frozenset[str]]] = {}
+    for oid, names in _rows(cursor, UNIQUE):
+        unique.setdefault(oid, []).append(frozenset(names))
+    leading = _leading({*tables}, _rows(cursor, READS), _rows(cursor, INHERITS))
+    views = [oid for oid, _, _, kind, _ in found if kind == "v" and oid in leading]
+    definitions = dict(_rows(cursor, VIEWS, [views])) if views else {}
+    return Relations.of(
+        Relation(
+            oid,
+            schema,
+            name,
+            kind,
+            columns.get(oid, {}),
+            _present(governed[tables[oid]], columns.get(oid, {}), file) if oid in tables else None,
+            oid in leading,
+            tuple(unique.get(oid, ())),
+            definitions.get(oid, ""),
+            frozenset(filled.get(oid, ())),
+            bool(secured),
+        )
+        for oid, schema, name, kind, secured in found
+    )
+
+
+def full(name: str) -> str:
+    """The name with its schema.
+
+    >>> full("patients"), full("clinic.patients")
+    ('public.patients', 'clinic.patients')
+    """
+    return name if "." in name else f"public.{name}"
+
+
+def _rows(cursor: Any, question: str, values: Any = None) -> list[Any]:
+    return list(cursor.execute(question, values).fetchall())
+
+
+def _leading(tables: set[int], reads: Iterable[Any], inherits: Iterable[Any]) -> set[int]:
+    """Relations that read governed tables: views on them, their parts, and what they are part of."""
+    edges = [*reads]
+    for child, parent in inherits:
+        edges += [(child, parent), (parent, child)]
+    found, changed = set(tables), True
+    while changed:
+        more = {reader for reader, read in edges if read in found} - found
+        found |= more
+        changed = bool(more)
+    return found
+
+
+def _present(table: GovernedTable, columns: Mapping[str, str], file: str) -> GovernedTable:
+    """Table without the columns that only [columns] names and that it lacks."""
+    roles: dict[str, Any] = {role: getattr(table, role) for role in ("key", "identifiers", "quasi", "sensitive")}
+    for role, its in roles.items():
+        if missing := [column for column in its if column not in columns and column not in table.by_default]:
+            raise PolicyError(
+                f"Table '{table.name}' has no column '{missing[0]}', which [gateway.tables] lists under {role}.",
+                remedy="Check the names of the columns.",
+                file=file,
+            )
+    kept: dict[str, Any] = {role: tuple(column for column in its if column in columns) for role, its in roles.items()}
+    return replace(table, **kept)

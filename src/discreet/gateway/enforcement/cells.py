@@ -1,0 +1,265 @@
+"""StatisticPlan of a statistic: admitted before anything runs, counted in one scan, noised, and worked out as aggregates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+from discreet.gateway.analysis.cell_sql import CellSql
+from discreet.gateway.analysis.statistic import CellPart, Statistic
+from discreet.gateway.analysis.terms import CellQuestion, Key, Quantity, Term
+from discreet.gateway.own_connection import OwnRun
+from discreet.gateway.statistics import AnswerRefused, Answers, Moment, StatisticCell, WhoSet
+from discreet.sql.printer import printed
+
+Group = tuple[str | None, ...]
+WHOLE_NUMBERS = (20, 21, 23)
+DOUBLES = (700, 701)
+SCALE = 6
+
+
+class StatisticRefused(Exception):
+    """Audit or budget do not allow it."""
+
+    def __init__(self, refused: AnswerRefused) -> None:
+        super().__init__(refused.reason)
+        self.refused = refused
+
+
+@dataclass
+class _Counted:
+    """One cell of one question, as counted."""
+
+    label: str
+    people: int
+    who: str
+    values: list[float]
+    exact: list[str | None] = field(default_factory=list)
+
+
+class CellRunner:
+    """Runs one statistic."""
+
+    def __init__(self, statistic: Statistic, answers: Answers, seed: int, run: OwnRun) -> None:
+        self._statistic, self._answers, self._seed, self._run = statistic, answers, seed, run
+        self._settings = answers.settings
+        self.kinds: list[tuple[int, int]] = []
+        """Types of a cell's columns."""
+
+    def rows(self, user: str, roles: frozenset[str]) -> list[list[str | None]]:
+        """The cells that are shown, in an order that tells nothing."""
+        described = self._run.described(printed(self._statistic.described))
+        self.kinds = [(23, -1)] + [
+            (described.ftype(place), described.fmod(place)) for place in range(1, described.nfields)
+        ]
+        found: list[tuple[bytes, list[str | None]]] = []
+        for part in self._statistic.parts:
+            for number, group, values in self._part(part, user, roles):
+                row = [str(number), *group, *values]
+                mark = sha256(repr((self._seed, number, group)).encode()).digest()
+                found.append((mark, row))
+        return [row for _, row in sorted(found, key=lambda one: one[0])]
+
+    def sets(self, part: CellPart) -> list[tuple[CellQuestion, int, WhoSet]]:
+        """What the audit is asked about: each question with each grouping set."""
+        found = []
+        scope = sha256(
+            printed(self._statistic.select.source).replace(self._statistic.resolved.salt, "").encode()
+        ).hexdigest()[:16]
+        for question in part.questions:
+            if not self._asks(part, question):
+                continue
+            sql = self._sql(part, question)
+            for number in part.sets:
+                moments = tuple(
+                    self._moment(one, "" if self._statistic.person.once else scope) for one in question.quantities
+                )
+                who = WhoSet(
+                    self._unsalted(sql.relation),
+                    self._unsalted(sql.where),
+                    self._unsalted(sql.person),
+                    self._unsalted(sql.label(number)),
+                    moments,
+                    self._statistic.person.once,
+                    part.by,
+                )
+                found.append((question, number, who))
+        return found
+
+    def _unsalted(self, sql: str) -> str:
+        """The same question has the same text each time."""
+        return sql.replace(self._statistic.resolved.salt, "0")
+
+    @staticmethod
+    def _asks(part: CellPart, question: CellQuestion) -> bool:
+        """Whether anything sensitive is in it: what is exact needs no noise and no threshold."""
+        return bool(question.quantities) or part.sensitive
+
+    def _moment(self, quantity: Quantity, scope: str) -> Moment:
+        public = [one for one in quantity.measures if not one.sensitive]
+        summed = quantity.tag in ("sum", "square", "product") or quantity.tag.startswith("bin:")
+        first = quantity.measures[0] if quantity.measures else None
+        name = ""
+        if summed and first is not None and (not first.sensitive or (quantity.tag == "product" and public)):
+            name = (public[0] if public else first).name
+        condition = quantity.condition
+        if not summed and public:
+            condition = " and ".join(filter(None, [condition, *(f"{one.name} present" for one in public)]))
+        tag = "count" if quantity.tag == "people" else quantity.tag
+        rows = 1 if self._statistic.person.once or quantity.tag == "people" else self._settings.rows
+        bounds = self._bounds_of(name) if name else None
+        return Moment(
+            tag, quantity.columns, scope + quantity.tag[:6] * (quantity.tag == "people"), condition, rows, name, bounds
+        )
+
+    def _bounds_of(self, name: str) -> tuple[float, float]:
+        return self._bounds()[name]
+
+    def _bounds(self) -> Mapping[str, tuple[float, float]]:
+        """Bounds of everything that is added up: the policy's, or for public numbers those of the data."""
+        if not hasattr(self, "_known"):
+            self._known: dict[str, tuple[float, float]] = {}
+            for part in self._statistic.parts:
+                for question in part.questions:
+                    for quantity in question.quantities:
+                        for measure in quantity.measures:
+                            said = self._settings.bounds(measure.name)
+                            if measure.name in self._known:
+                                continue
+                            if said is None:
+                                sql = CellSql(self._statistic, part, part.questions[0], {}, self._settings.rows)
+                                low, high = self._run.ask(sql.extremes(measure))[0]
+                                said = (float(low or 0.0), float(high or 0.0))
+                                said = said if said[0] < said[1] else (said[0] - 1.0, said[0] + 1.0)
+                            self._known[measure.name] = said
+        return self._known
+
+    def _sql(self, part: CellPart, question: CellQuestion) -> CellSql:
+        return CellSql(self._statistic, part, question, self._bounds(), self._settings.rows)
+
+    # One part ---------------------------------------------------------------------------------------------------------
+
+    def _part(self, part: CellPart, user: str, roles: frozenset[str]) -> Iterator[tuple[int, Group, list[str | None]]]:
+        sets = self.sets(part)
+        admission = None
+        if sets:
+            admission = self._answers.admit(user, [who for _, _, who in sets], self._run.ask, roles)
+            if isinstance(admission, AnswerRefused):
+                raise StatisticRefused(admission)
+        counted = {id(question): self._counted(part, question) for question in part.questions}
+        for number in part.sets:
+            shown: dict[Group, dict[Key, float | None]] = {}
+            hidden: set[Group] = set()
+            exact: dict[Group, dict[Key, str | None]] = {}
+            for place, question in enumerate(part.questions):
+                cells = counted[id(question)]
+                chosen = {group: one for (its, group), one in cells.items() if its == self._mask(number)}
+                for group, one in chosen.items():
+                    exact.setdefault(group, {}).update({(place, -1 - at): text for at, text in enumerate(one.exact)})
+                at = next(
+                    (at for at, (its, its_number, _) in enumerate(sets) if its is question and its_number == number),
+                    None,
+                )
+                if at is None or admission is None or isinstance(admission, AnswerRefused):
+                    continue
+                noised = self._answers.release(
+                    admission,
+                    at,
+                    [self._cell(part, self._mask(number), group, one, cells) for group, one in chosen.items()],
+                    self._run.ask,
+                )
+                if isinstance(noised, AnswerRefused):
+                    raise StatisticRefused(noised)
+                for group, its in zip(chosen, noised, strict=True):
+                    values = shown.setdefault(group, {})
+                    if its.shown:
+                        values.update({(place, n): value for n, value in enumerate(its.values)})
+                    elif place == 0:
+                        hidden.add(group)
+            first = [group for (its, group) in counted[id(part.questions[0])] if its == self._mask(number)]
+            for group in first:
+                if group in hidden and self._statistic.sets[number]:
+                    continue
+                yield number, group, self._worked(part, shown.get(group, {}), exact.get(group, {}))
+
+    def _mask(self, number: int) -> int:
+        """What GROUPING says of a grouping set."""
+        width = len(self._statistic.groups)
+        return sum((place not in self._statistic.sets[number]) << (width - 1 - place) for place in range(width))
+
+    def _counted(self, part: CellPart, question: CellQuestion) -> dict[tuple[int, Group], _Counted]:
+        width = len(self._statistic.groups)
+        plain = [at for at, one in enumerate(question.quantities) if not one.tag.startswith("bin:")]
+        bins = [at for at, one in enumerate(question.quantities) if one.tag.startswith("bin:")]
+        sql = self._sql(part, question)
+        found: dict[tuple[int, Group], _Counted] = {}
+        for mask, *row in self._run.ask(sql.moments(), (self._seed,)):
+            group, rest = tuple(row[:width]), row[width:]
+            values = [0.0] * len(question.quantities)
+            for at, value in zip(plain, rest[3:], strict=False):
+                values[at] = float(value or 0.0)
+            exact = list(rest[3 + len(plain) :])
+            found[mask, group] = _Counted(str(rest[0] or ""), int(rest[1] or 0), str(rest[2] or ""), values, exact)
+        apart = self._sql(part, question).exact()
+        if apart:
+            for mask, *row in self._run.ask(apart, (self._seed,) if "$1" in apart else ()):
+                one = found.setdefault(
+                    (mask, tuple(row[:width])), _Counted("", 0, "", [0.0] * len(question.quantities))
+                )
+                one.exact = list(row[width:])
+        seen = set()
+        for at in bins:
+            quantity = question.quantities[at]
+            same = (quantity.measures, quantity.condition)
+            if same in seen:
+                continue
+            seen.add(same)
+            places = [n for n in bins if (question.quantities[n].measures, question.quantities[n].condition) == same]
+            text = self._sql(part, question).histogram(quantity, len(places))
+            for mask, *row in self._run.ask(text, (self._seed,) if "$1" in text else ()):
+                one_or_none = found.get((mask, tuple(row[:width])))
+                if one_or_none is not None and row[width] is not None:
+                    one_or_none.values[places[int(row[width])]] = float(row[width + 1])
+        return found
+
+    def _cell(
+        self, part: CellPart, mask: int, group: Group, one: _Counted, cells: Mapping[tuple[int, Group], _Counted]
+    ) -> StatisticCell:
+        """A cell as the noise knows it: the people it may tell about are those without its sensitive value."""
+        statistic = self._statistic
+        public = tuple(None if place in statistic.hidden else value for place, value in enumerate(group))
+        if not part.sensitive:
+            return StatisticCell(public, "", one.people, one.who, tuple(one.values), None, one.label)
+        own = [(statistic.spelt[place], group[place]) for place in statistic.hidden]
+        wide = cells.get((mask | sum(1 << (len(group) - 1 - place) for place in statistic.hidden), public), one)
+        text = repr(sorted((name, "" if value is None else "=" + value) for name, value in own))
+        return StatisticCell(public, text, wide.people, wide.who, tuple(one.values), one.people, one.label)
+
+    def _worked(
+        self, part: CellPart, values: Mapping[Key, float | None], exact: Mapping[Key, str | None]
+    ) -> list[str | None]:
+        def given(key: Key) -> float | None:
+            if key[1] >= 0:
+                return values.get(key)
+            text = exact.get(key)
+            return None if text is None else float(text)
+
+        found: list[str | None] = []
+        for place, term in enumerate(part.terms):
+            oid = self.kinds[1 + len(self._statistic.groups) + place][0]
+            found.append(self._text(term, given, exact, oid))
+        return found
+
+    def _text(self, term: Term, given: Any, exact: Mapping[Key, str | None], oid: int) -> str | None:
+        if term.exact is not None:
+            return exact.get((term.exact[0], -1 - term.exact[1]))
+        if term.compute is None:
+            return None
+        value = term.compute(given, self._bounds())
+        if value is None:
+            return None
+        if term.whole or oid in WHOLE_NUMBERS:
+            return str(round(value))
+        return repr(value) if oid in DOUBLES else f"{value:.{SCALE}f}"
