@@ -180,17 +180,17 @@ def review(page: Page) -> None:
     press(page, page.get_by_role("link", name="Begin"))
     expect(page.locator("h1")).to_have_text("Pair 1 of 3")
     listening(page)
-    free = meter(page, "Privacy risk")
+    free = meter(page, "Privacy risk (KAPR)")
     page.keyboard.press("ArrowRight")
     attribute = here(page)
     masked = value(page, attribute, 0)
     expect(page.locator("[data-gauge=risk] [data-preview]")).to_contain_text("+")
-    assert meter(page, "Privacy risk") == free, "a look at the price costs nothing"
+    assert meter(page, "Privacy risk (KAPR)") == free, "a look at the price costs nothing"
     photograph(page, "review-price")
     page.keyboard.press("r")
     expect(page.locator("#said")).to_contain_text("row A:")
     assert value(page, attribute, 0) != masked
-    assert meter(page, "Privacy risk") != free
+    assert meter(page, "Privacy risk (KAPR)") != free
     assert here(page) == attribute, "the focus stays"
     assert barriers(page) == []
     paid = open_until_refused(page)
@@ -202,7 +202,7 @@ def review(page: Page) -> None:
     page.keyboard.press("z")
     expect(page.get_by_text("The decision is undone")).to_be_visible()
     expect(page.locator("h1")).to_have_text("Pair 1 of 3")
-    assert meter(page, "Privacy risk") == paid, "what was opened stays paid"
+    assert meter(page, "Privacy risk (KAPR)") == paid, "what was opened stays paid"
     listening(page)
     page.keyboard.press("n")
     expect(page.locator("h1")).to_have_text("Pair 2 of 3")
@@ -226,7 +226,7 @@ def open_until_refused(page: Page) -> str:
             go_to(page, shut)
             page.keyboard.press("Enter")
             expect(page.locator("#said")).to_contain_text("Stays shut: your limit")
-            return meter(page, "Privacy risk")
+            return meter(page, "Privacy risk (KAPR)")
         before = page.locator("#review").get_attribute("data-announce")
         open_one = page.locator("tr.cell:not(.shut):not(.whole) th").first.inner_text()
         go_to(page, open_one)
@@ -296,7 +296,7 @@ def test_keys_can_be_switched_off(place: Place, visit: Visit, project: Project) 
     page.wait_for_timeout(300)
     expect(page.locator("h1")).to_have_text(page.locator("h1").inner_text())
     assert page.url.endswith("/pairs/1")
-    assert meter(page, "Privacy risk").startswith("0 %")
+    assert meter(page, "Privacy risk (KAPR)").startswith("0 %")
     page.reload()
     expect(page.get_by_role("checkbox", name="Single keys work")).not_to_be_checked()
     stored = page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}])")
@@ -320,9 +320,9 @@ def test_reviewers_need_no_script(place: Place, visit: Visit, project: Project) 
     page = visit("worker", java_script_enabled=False)
     page.goto(f"/linkage/{project.id}/pairs/1")
     expect(page.get_by_role("checkbox")).to_have_count(0)
-    before = meter(page, "Privacy risk")
+    before = meter(page, "Privacy risk (KAPR)")
     page.get_by_role("button", name="Show").first.click()
-    assert meter(page, "Privacy risk") != before
+    assert meter(page, "Privacy risk (KAPR)") != before
     page.get_by_text("Keys and signs").click()
     expect(page.get_by_text("a character that is the same in both rows")).to_be_visible()
     page.get_by_role("button", name="same, high confidence").click()

@@ -215,6 +215,28 @@ def test_what_only_one_of_a_coalition_holds_is_a_decoy_as_often_as_the_paper_say
                 assert sum(alone) / len(alone) == made.probability_of_decoy(member)
 
 
+@settings(deadline=None, max_examples=examples(30))
+@given(most=st.sampled_from([1.5, 2.0, 4.0]), least=st.sampled_from([1.0, 1.2]), seed=st.integers(0, 99))
+def test_decoys_are_within_both_factors(most: float, least: float, seed: int) -> None:
+    candidates = linked().candidates
+    fitting = (candidates.factors >= least) & (candidates.factors <= most) & (candidates.subjects == 0)
+    if fitting.sum() < 2:
+        with pytest.raises(UsageError):
+            plan(2, seed, decoys=1, least_factor=least, most_factor=most)
+        return
+    made = plan(2, seed, decoys=1, least_factor=least, most_factor=most)
+    for copy in made.copies:
+        factors = linked().min_link / copy.decoy_links
+        assert ((factors >= least) & (factors <= most)).all()
+    taken = {plan(2, one, decoys=1, most_factor=most).copies[0].decoy_links[0] for one in range(12)}
+    assert len(taken) > 1 or len(set(candidates.links[fitting].tolist())) == 1, "any of them, not the riskiest first"
+
+
+def test_a_largest_factor_below_the_least_is_refused() -> None:
+    with pytest.raises(UsageError, match="below the least"):
+        plan(2, least_factor=2.0, most_factor=1.5)
+
+
 def looks(data: Data, node: tuple[int, ...], coarse: tuple[int, ...]) -> dict[tuple[str, ...], tuple[str, ...]]:
     """What each class of a node becomes at a coarser one."""
     return {key(person, node): key(person, coarse) for person in data.people}

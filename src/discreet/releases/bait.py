@@ -152,9 +152,13 @@ def plan_bait(
     removal: str = "risk",
     budget: float = BUDGET,
     least_factor: float = 1.0,
+    most_factor: float | None = None,
     subjects: bool = False,
 ) -> BaitPlan:
-    """Choose decoys by risk factor, the largest first, and deal them out; then real classes that one copy keeps alone.
+    """Choose decoys by risk factor, deal them out, and choose real classes that one copy keeps alone.
+
+    With `most_factor` decoys are any candidates between the two factors, so that they are no outliers (the paper: a
+    factor of at most 1.5, or classes of minLink/2 people, a factor of 2). Without it the riskiest come first.
 
     Each recipient's own real classes are taken out of the copies of all others, so that a class which only one of several
     colluding copies holds need not be a decoy (Section 3 of the paper). `budget` is the share of the released classes that
@@ -165,10 +169,18 @@ def plan_bait(
         raise UsageError("Every recipient is named once.", remedy='For example recipients=["north", "south"].')
     # Candidates that may be used, the riskiest first, ties in any order.
     candidates, released, many = linked.candidates, linked.released, len(recipients)
+    if most_factor is not None and not most_factor >= least_factor:
+        raise UsageError(
+            f"The largest factor, {most_factor:g}, is below the least, {least_factor:g}.",
+            remedy="A decoy is at least as risky as the riskiest person: most_factor=1.5, for example.",
+        )
     fits = candidates.factors >= least_factor
     if not subjects:
         fits &= candidates.subjects == 0
-    usable = _riskiest_first(np.flatnonzero(fits), candidates.links, rng)
+    if most_factor is None:
+        usable = _riskiest_first(np.flatnonzero(fits), candidates.links, rng)
+    else:
+        usable = rng.permutation(np.flatnonzero(fits & (candidates.factors <= most_factor)))
     if decoys < 1 or decoys * many > len(usable):
         raise UsageError(
             f"{len(usable):,} candidates are enough for {len(usable) // max(decoys, 1):,} recipients of {decoys:,} decoys "

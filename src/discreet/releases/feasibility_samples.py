@@ -18,8 +18,8 @@ from discreet.kernel.serialise import json_of
 from discreet.releases.feasibility import KS, SUPPRESSIONS, Feasibility, feasibility_grid
 
 FIGURES = (
-    "suppressed", "classes", "close_to_k", "min_link", "candidate_classes", "candidate_records",
-    "candidates_without_subjects", "max_factor",
+    "suppressed", "classes", "close_to_k", "min_link", "candidate_classes", "candidates_without_subjects",
+    "candidate_records", "max_factor",
 )  # fmt: skip
 FEWEST = 2
 """Samples of which a standard deviation can be said."""

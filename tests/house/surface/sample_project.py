@@ -102,6 +102,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("release list", ""),
     ("release show", "spring"),
     ("release feasibility", "codes.csv --policy codes.toml --population census.csv --grid"),
+    ("release feasibility", "codes.csv --policy codes.toml --population census.csv --k 5 --samples 2 --fraction 0.4"),
     ("release attack", "codes.csv --policy codes.toml --population census.csv --recipients 1 --decoys 1 --mode bait"),
     ("release fingerprints", f"{TOWN} --recipients 2 --k 1 --out fingerprints"),
     ("release fingerprints", f"{TOWN} --recipients 2 --k 1 --leaked fingerprints/copy-1.csv"),

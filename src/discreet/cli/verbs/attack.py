@@ -222,6 +222,10 @@ def attack_table(
     attacked = cast("Attacked", assessment.attack)
     exceeded = attacked.exceeds(assessment.threshold, assessment.allowed_at_risk)
     notes = [*unconfirmed_notes(policy), *repeated_notes(data)]
+    if tables["population"] is not None and tables["external"] is not None:
+        notes += prior_notes(
+            attack, attacked.external_size, tables["population"].classes(attacked.sample.names).records
+        )
     if classes is not None:
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
@@ -269,6 +273,24 @@ def attack_table(
     )
 
 
+def prior_notes(attack: Attack, listed_people: int, people: int) -> list[str]:
+    """What the prior would be if the external table was a uniform sample of the population.
+
+    >>> from discreet import Attack
+    >>> attack = Attack(prior=0.5, gain=1, access_cost=0, link_cost=0, exploit_cost=0, penalty=0)
+    >>> prior_notes(attack, 63, 100)
+    ['Note: the list has 63 of 100 people. If it is a uniform sample, the prior is 0.63: --set prior=0.63 (now 0.5).']
+    """
+    proposed = min(1.0, listed_people / people)
+    if abs(proposed - attack.prior) < PRIOR_STEP:
+        return []
+    chance = f"{proposed:.2g}"
+    sizes = (
+        f"Note: the list has {listed_people:,} of {people:,} people. If it is a uniform sample, the prior is {chance}"
+    )
+    return [f"{sizes}: --set prior={chance} (now {attack.prior:g})."]
+
+
 @click.command(name="thresholds", short_help="Show the group sizes at which decisions change.")
 @adversary_options
 @output("Print the figures as JSON.")
@@ -307,6 +329,10 @@ def thresholds(attack_file: Path | None, changes: tuple[str, ...]) -> CommandRes
 
 
 MOST_STEPS = 10_000
+PRIOR_STEP = 0.005
+"""Priors nearer than this are the same."""
+DETECTION = "detection"
+"""What can be varied besides the parameters: the probability that the first exploit is detected."""
 HEADINGS = {
     "stops_early": "stops early from",
     "no_access": "does not buy from",
@@ -343,19 +369,22 @@ def sweep(
     \b
     Examples:
       discreet attack sweep --vary penalty=1000:50000:50
+      discreet attack sweep --vary detection=0.005:0.05:10
       discreet attack sweep people.csv --policy policy.toml --external voters.parquet --vary access_cost=0:2000:21
     """
     attack = adversary(attack_file, changes)
     example = "For example penalty=1000:50000:50."
     varied, _, limits = vary.partition("=")
     parts = limits.split(":")
-    if varied not in {field.name for field in fields(discreet.Attack)} or len(parts) != 3:
+    if varied not in {DETECTION, *(field.name for field in fields(discreet.Attack))} or len(parts) != 3:
         raise UsageError("--vary takes a parameter and a range: NAME=FROM:TO:STEPS.", remedy=example)
     low, high, number = (parameter_value(part, varied) for part in parts)
     if isinstance(low, str) or isinstance(high, str) or not (math.isfinite(low) and math.isfinite(high)):
         raise UsageError("FROM and TO are finite numbers.", remedy=example)
     if not isinstance(number, int) or not 1 <= number <= MOST_STEPS:
         raise UsageError(f"STEPS is a whole number from 1 to {MOST_STEPS:,}.", remedy=example)
+    if varied == DETECTION and not 0 < min(low, high) <= max(low, high) < 1:
+        raise UsageError("A detection probability is above 0 and below 1.", remedy="--vary detection=0.005:0.1:20")
     values: list[float] = np.linspace(low, high, number).tolist()
     if varied == "max_penalties":
         values = sorted({int(value) for value in values})
@@ -373,7 +402,11 @@ def sweep(
     steps = []
     for value in values:
         changed: dict[str, Any] = {varied: value}
-        stepped = replace(attack, **changed)
+        if varied == DETECTION:
+            # The chance that the first exploit is detected, as the intercept of the sigmoid.
+            stepped = replace(attack, detection_intercept=math.log(value / (1 - value)))
+        else:
+            stepped = replace(attack, **changed)
         step = {**changed, **asdict(stepped.thresholds())}
         if target is not None:
             attacked = stepped.on(*target)

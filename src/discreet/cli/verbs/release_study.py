@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
 from discreet import report
 from discreet.anonymity import LOSSES, anonymise
@@ -19,6 +20,7 @@ from discreet.cli.options import (
     options,
     policy_option,
     population_option,
+    seed_option,
 )
 from discreet.cli.output import CommandResult, bullet, finding_lines, heading, output, paragraph, table, working
 from discreet.cli.verbs.release import ALIKE, FORCE, LOSS, SUPPRESSION
@@ -56,9 +58,23 @@ def search_options(*, smallest_k: int, suppression: float, loss: str) -> Decorat
 @population_option
 @search_options(smallest_k=1, suppression=0.1, loss="dm_star")
 @option("--grid", is_flag=True, help="Also for k = 2, 5, 10, 20, 50 and 0, 2, 5, 10, 15 % suppressed.")
+@option(
+    "--samples", type=click.IntRange(2), metavar="N", help="Also over N uniform samples of POP: mean and deviation."
+)
+@option("--fraction", type=float, default=0.01, metavar="F", help="The share of POP in each sample.")
+@seed_option("samples")
 @output("Print the figures as JSON.", report="--report")
 def feasibility(
-    source: str, population: str, policy_file: str, k: int, suppression: float, loss: str, grid: bool
+    source: str,
+    population: str,
+    policy_file: str,
+    k: int,
+    suppression: float,
+    loss: str,
+    grid: bool,
+    samples: int | None,
+    fraction: float,
+    seed: int,
 ) -> CommandResult:
     """Check whether decoys can be put into DATA: classes of the population riskier than every released person.
 
@@ -67,11 +83,20 @@ def feasibility(
       discreet release feasibility people.csv --policy policy.toml --population register.parquet
       discreet release feasibility people.csv --policy policy.toml --population register.parquet --k 10 --suppression 0.05
       discreet release feasibility people.csv --policy policy.toml --population census.csv --grid --report room.html
+      discreet release feasibility people.csv --policy policy.toml --population census.csv --samples 50 --fraction 0.01
     """
+    from discreet.releases.feasibility_samples import feasibility_samples
+
     data, people = data_and_population(source, population, policy_file)
     with working(f"Counting people who look alike in {data.name} and {people.name}"):
         measured = measure_feasibility(data, people, k=k, suppression=suppression, loss=loss)
         cells = feasibility_grid(data, people, loss=loss) if grid else None
+        sampled = None
+        if samples is not None:
+            limits: dict[str, Any] = {} if grid else {"ks": [k], "suppressions": [suppression]}
+            everybody = people.classes(data.classes().names)
+            dice = np.random.default_rng(seed)
+            sampled = feasibility_samples(everybody, samples=samples, fraction=fraction, rng=dice, loss=loss, **limits)
 
     about: dict[str, Any] = {"title": f"Room for decoys in {data.name}", "source": data.name, "policy": data.policy}
     words: list[str | Iterator[str]] = [
@@ -90,8 +115,29 @@ def feasibility(
             rows.append([*start, levels, *numbers, f"{found.max_factor:.4g}"])
         headers = ["k", "share", "levels", *GRID_COLUMNS.values(), "largest factor"]
         words += ["", table(headers, rows, numeric=(0, 1, 3, 4, 5, 6, 7, 8, 9))]
+    if sampled is not None:
+        rows = [
+            [
+                str(cell.k),
+                f"{cell.suppression:.4g}",
+                str(cell.feasible),
+                *(
+                    f"{figure.mean:,.0f} ({figure.sd:,.0f})"
+                    for name, figure in cell.figures.items()
+                    if name in GRID_COLUMNS
+                ),
+            ]
+            for cell in sampled.cells
+        ]
+        headers = ["k", "share", "feasible", *GRID_COLUMNS.values()]
+        words += ["", heading(f"{sampled.samples} samples of {brief_percent(sampled.fraction)}: mean (standard deviation)"),
+                  table(headers, [row + [""] * (len(headers) - len(row)) for row in rows], numeric=range(9))]  # fmt: skip
     return CommandResult(
-        lambda: {**measured.to_dict(), "grid": cells.to_dict() if cells else None},
+        lambda: {
+            **measured.to_dict(),
+            "grid": cells.to_dict() if cells else None,
+            "samples": sampled.to_dict() if sampled else None,
+        },
         words,
         page=lambda **stamp: report.feasibility_page(measured, grid=cells, population=people.name, **about, **stamp),
     )

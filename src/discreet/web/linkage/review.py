@@ -202,7 +202,9 @@ class ShownMeter:
 
 def meters(row: Any) -> tuple[ShownMeter, ShownMeter]:
     """The two meters of a pair, a reviewer or a project."""
-    return ShownMeter("characters", "Characters shown", row.characters), ShownMeter("risk", "Privacy risk", row.risk)
+    return ShownMeter("characters", "Characters shown", row.characters), ShownMeter(
+        "risk", "Privacy risk (KAPR)", row.risk
+    )
 
 
 def written(share: Fraction) -> str:
