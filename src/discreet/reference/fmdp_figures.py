@@ -165,7 +165,7 @@ def inconsistent(study: FmdpStudy) -> Figure:
     frame = Frame(
         linear(groups[marked].tolist() or [0, 60]),
         linear(people[marked].tolist() or [0, 90]),
-        52,
+        72,
         260,
     )
     seen = {(g, d, bool(b)) for g, d, b in zip(groups[marked], people[marked], below[marked], strict=True)}
@@ -174,10 +174,10 @@ def inconsistent(study: FmdpStudy) -> Figure:
         for group, expected, lower in sorted(seen)
     ]
     legend = [
-        dot("1%", 22, r=3.5, class_="dot"),
-        text("risk 0.63 in the known, 0 in the unknown group scenario", x="2.5%", y=27, class_="label"),
-        dot("1%", 42, r=3.5, class_="dot open"),
-        text("the exact opposite", x="2.5%", y=47, class_="label"),
+        dot("1%", 34, r=3.5, class_="dot"),
+        text("risk 0.63 in the known, 0 in the unknown group scenario", x="2.5%", y=39, class_="label"),
+        dot("1%", 54, r=3.5, class_="dot open"),
+        text("the exact opposite", x="2.5%", y=59, class_="label"),
     ]
     counts = struck.differs
     drawn = frame.drawing(*dots, join(legend), upwards="People of the population who look alike", across=GROUP)
