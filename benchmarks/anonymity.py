@@ -35,7 +35,7 @@ def _warm() -> None:
     """Load the compiled search once, as the Java figures are warm too."""
     import discreet
 
-    discreet.anonymise(tables.survey(2_000), k=2, suppression=0.1, engine="numba")
+    discreet.anonymise(tables.survey(2_000), k=2, suppression=0.1, engine="auto")
 
 
 def _row(name: str, classes: object, loss: str, k: int, share: float, engine: str, times: int) -> None:
@@ -66,7 +66,7 @@ def published() -> None:
         for loss in ("loss", "aecs", "discernibility", "dm_star", "precision", "entropy"):
             for k in (2, 5, 10):
                 for share in (0.0, 0.02, 0.05, 0.1):
-                    _row(name, classes, loss, k, share, "numba", 2)
+                    _row(name, classes, loss, k, share, "auto", 2)
         for share in (0.0, 0.05):
             _row(name, classes, "loss", 5, share, "numpy", 2)
 
@@ -77,7 +77,7 @@ def large() -> None:
     classes = tables.survey()
     print(classes)
     for share in (0.0, 0.05):
-        _row("survey", classes, "loss", 5, share, "numba", 2)
+        _row("survey", classes, "loss", 5, share, "auto", 2)
 
 
 def wide() -> None:
@@ -90,7 +90,7 @@ def wide() -> None:
         print("Adult is not at hand (DISCREET_TABLES names its folder); left out")
         return
     print(classes)
-    _row("wide", classes, "loss", 5, 0.05, "numba", 1)
+    _row("wide", classes, "loss", 5, 0.05, "auto", 1)
     for seconds in (0.5, 2.0, 4.0):
         found = discreet.anonymise(
             classes, k=5, suppression=0.05, search="best", time_limit=seconds, clock=time.process_time
@@ -111,12 +111,12 @@ def growth() -> None:
     for factor in (1, 10, 100):
         more = Classes(base.columns, base.codes, base.sizes * factor)
         cost = best_of(
-            lambda more=more, factor=factor: discreet.anonymise(more, k=5 * factor, suppression=0.05, engine="numba"), 2
+            lambda more=more, factor=factor: discreet.anonymise(more, k=5 * factor, suppression=0.05, engine="auto"), 2
         )
         print(f"{more.records:>11,} people, {len(more):>8,} distinct tuples: {cost.cpu:.3f} CPU s", flush=True)
     for people in (50_000, 100_000, 200_000, 400_000):
         classes = tables.survey(people)
-        cost = best_of(lambda classes=classes: discreet.anonymise(classes, k=5, suppression=0.05, engine="numba"), 1)
+        cost = best_of(lambda classes=classes: discreet.anonymise(classes, k=5, suppression=0.05, engine="auto"), 1)
         print(f"{classes.records:>11,} people, {len(classes):>8,} distinct tuples: {cost.cpu:.3f} CPU s", flush=True)
 
 

@@ -37,7 +37,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 def test_the_core_does_without_the_extras() -> None:
     check = """
 import sys
-for name in ('pyarrow', 'pandas', 'polars', 'psycopg', 'pyspark', 'numba', 'scipy', 'pyroaring', 'sqlglot', 'sqlalchemy',
+for name in ('pyarrow', 'pandas', 'polars', 'psycopg', 'pyspark', 'scipy', 'pyroaring', 'sqlglot', 'sqlalchemy',
              'alembic', 'nacl'):
     sys.modules[name] = None
 import discreet, tempfile, pathlib

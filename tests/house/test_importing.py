@@ -9,7 +9,7 @@ import sys
 import pytest
 
 HEAVY = (
-    "alembic", "duckdb", "fastapi", "highspy", "jinja2", "numba", "numpy", "pandas", "polars", "psycopg", "pyarrow",
+    "alembic", "duckdb", "fastapi", "highspy", "jinja2", "numpy", "pandas", "polars", "psycopg", "pyarrow",
     "pydantic", "pyroaring", "pyspark", "rich", "scipy", "splink", "sqlalchemy", "sqlglot", "starlette", "uvicorn",
 )  # fmt: skip
 LIGHT = [

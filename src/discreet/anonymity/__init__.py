@@ -2,8 +2,8 @@
 
 from discreet.anonymity.anonymise import SEARCHES, Point, anonymise, frontier
 from discreet.anonymity.comparison import Candidate, TableComparison, compare
+from discreet.anonymity.lattice.exact import SearchProgress as Progress
 from discreet.anonymity.lattice.search import MeasuredNode as Seen
-from discreet.anonymity.lattice.search import SearchProgress as Progress
 from discreet.anonymity.lattice.search import sweep
 from discreet.anonymity.losses import LOSSES
 from discreet.anonymity.result import Anonymised, Certificate

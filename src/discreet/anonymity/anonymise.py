@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from discreet.anonymity.given_levels import measure_levels
+from discreet.anonymity.lattice.exact import SearchProgress, Watch
 from discreet.anonymity.lattice.problem import LatticeProblem, Node
-from discreet.anonymity.lattice.search import SearchProgress, Watch, search_levels
+from discreet.anonymity.lattice.search import search_levels
 from discreet.anonymity.limits import Requirements
-from discreet.anonymity.losses import LOSSES, loss_of
+from discreet.anonymity.losses import LOSSES
+from discreet.anonymity.recoding_loss import loss_of
 from discreet.anonymity.result import Anonymised, Certificate
 from discreet.attacker import Attack
 from discreet.errors import HierarchyError, Unsatisfiable, UsageError

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from discreet.anonymity.lattice.exact import Watch
 from discreet.anonymity.lattice.problem import LatticeProblem, Node
-from discreet.anonymity.lattice.search import Watch, measure_node, search_levels
+from discreet.anonymity.lattice.search import measure_node, search_levels
 from discreet.anonymity.limits import Requirements
 from discreet.errors import UsageError
 from discreet.kernel import Classes

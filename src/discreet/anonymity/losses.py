@@ -1,41 +1,58 @@
 """Information loss of a node or a recoding, with lower bounds for the search.
 
 N people (rows, where a person may have several), ns of them suppressed, column j at level l of 0 to L-1. Definitions agree with the field's reference
-implementation, so that numbers can be compared. Every bound below holds for the node itself (`bounds`) or for all
-nodes above an evaluated one (`bound_above`); a search that trusts them misses nothing.
+implementation, so that numbers can be compared. Every bound below holds for the node itself (`bounds`), for all nodes
+below an evaluated one (`below`, `bound_below`) or for all above it (`bound_above`); a search that trusts them misses
+nothing. Those for nodes below rest on one fact: classes only split on the way down, so that people who are suppressed
+at a node are suppressed at every finer one.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import reduce
-from typing import Protocol
+from functools import cached_property, reduce
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.anonymity.lattice.problem import Ladder, LatticeProblem, Node, NodeOutcome
 from discreet.errors import UsageError
-from discreet.kernel.arrays import Floats, Ints
-from discreet.kernel.classes import Recoding
-from discreet.kernel.hierarchy import as_numbers
+from discreet.kernel.arrays import Floats
+
+SAME = 1e-12
+"""Relative difference up to which two losses are one; the tie goes to the smaller level vector."""
 
 
 class Loss(Protocol):
-    """What a node costs; smaller is better."""
+    """What a node costs; smaller is better.
+
+    Bounds are in a scale of their own, in which those of columns are added up or multiplied; `price` turns them into losses.
+    """
 
     moves: bool
     """Whether evaluating a node can raise the bounds of nodes above it."""
+    times: bool
+    """Whether the parts of columns are multiplied rather than added up."""
 
     def bounds(self) -> Floats:
         """A lower bound for every node, in the shape of the lattice, from the columns alone."""
 
     def bound(self, node: Node) -> float:
-        """The same for one node, for lattices too large to write down."""
+        """The same for one node as a loss, for lattices too large to write down."""
 
     def value(self, outcome: NodeOutcome) -> float:
         """What the node costs."""
+
+    def price(self, bound: float) -> float:
+        """A bound as a loss."""
+
+    def ceiling(self, best: float) -> float:
+        """The largest bound of a node that may cost as little as `best`."""
+
+    def below(self, outcome: NodeOutcome) -> list[Floats]:
+        """Per column and level, the parts of a bound for every node below an evaluated one."""
 
     def bound_above(self, outcome: NodeOutcome) -> float:
         """What every node above an evaluated one costs at least."""
@@ -43,11 +60,16 @@ class Loss(Protocol):
     def bound_below(self, outcome: NodeOutcome) -> float:
         """What every node below an evaluated one costs at least beyond its other bound."""
 
-    def most_suppressed(self, best: float) -> float:
-        """How many people a node can suppress at most and still cost no more than `best`."""
+    @property
+    def steps(self) -> list[Floats]:
+        """Per column and level, about what it costs to be there: for finding a way, not for bounds."""
+
+    @property
+    def slopes(self) -> list[Floats]:
+        """Per column and level, about what one more suppressed person costs there, added up over columns."""
 
 
-def _everywhere(combine: np.ufunc, parts: Sequence[Sequence[float]]) -> Floats:
+def everywhere(combine: np.ufunc, parts: Sequence[Sequence[float] | NDArray[Any]]) -> Floats:
     """One number per node of the lattice, from one per level of each column."""
     return reduce(combine.outer, map(np.asarray, parts), np.array(float(combine.identity)))
 
@@ -56,6 +78,7 @@ class _ByColumn:
     """A loss whose bound is put together from the columns."""
 
     moves = False
+    times = False
 
     def __init__(self, problem: LatticeProblem) -> None:
         self.problem = problem
@@ -64,36 +87,44 @@ class _ByColumn:
     def _parts(self, ladder: Ladder) -> list[float]:
         raise NotImplementedError
 
-    def _together(self, parts: Sequence[float]) -> float:
-        return math.fsum(parts)
-
     def bound(self, node: Node) -> float:
         """From the parts of its levels."""
-        return self._together([parts[level] for parts, level in zip(self.parts, node, strict=True)])
+        return math.fsum(parts[level] for parts, level in zip(self.parts, node, strict=True))
 
     def bounds(self) -> Floats:
         """All nodes at once."""
-        return _everywhere(np.add, self.parts)
+        return everywhere(np.multiply if self.times else np.add, self.parts)
+
+    def price(self, bound: float) -> float:
+        """Bounds are losses."""
+        return bound
+
+    def ceiling(self, best: float) -> float:
+        """Ties are looked at."""
+        return best * (1 + SAME)
 
     def bound_above(self, outcome: NodeOutcome) -> float:
         """Nothing beyond what the columns say."""
         return 0.0
 
     def bound_below(self, outcome: NodeOutcome) -> float:
-        """Nothing beyond what the columns say."""
+        """Nothing beyond the parts of columns."""
         return 0.0
 
-    def most_suppressed(self, best: float) -> float:
-        """A suppressed person is lost on every column, so that ns/N is a bound too."""
-        return best * self.problem.people
+    @property
+    def steps(self) -> list[Floats]:
+        """The parts themselves."""
+        return [np.asarray(parts) for parts in self.parts]
 
 
 class ShareLoss(_ByColumn):
     """`loss`: how much of its hierarchy each published value covers, a suppressed one all of it.
 
     v_j = max(0, (sum over kept of leaves/n + ns - N/n) / (N - N/n)); total prod(1 + w_j v_j)^(1/m) - 1, with w_j the
-    weight of the column.
+    weight of the column. Bounds are products, before the root is taken.
     """
+
+    times = True
 
     def _parts(self, ladder: Ladder) -> list[float]:
         return [1 + self._column(ladder, covered, 0) for covered in ladder.covered]
@@ -104,19 +135,28 @@ class ShareLoss(_ByColumn):
             return 0.0
         return ladder.weight * max(0.0, (covered + (suppressed * n - people)) / (people * n - people))
 
-    def most_suppressed(self, best: float) -> float:
-        """Suppressed people alone make every v_j at least ns/N, but for columns of a single leaf."""
-        weights = [ladder.weight for ladder in self.problem.ladders if ladder.whole > 1]
-        if not weights:
-            return math.inf
-        return float((1 + best) ** (len(self.parts) / len(weights)) - 1) / min(weights) * self.problem.people
+    def price(self, bound: float) -> float:
+        """The root that makes a mean of the product."""
+        return float(bound ** (1 / len(self.parts))) - 1
 
-    def _together(self, parts: Sequence[float]) -> float:
-        return float(math.prod(parts) ** (1 / len(parts))) - 1
+    def ceiling(self, best: float) -> float:
+        """The root divides relative differences by the number of columns."""
+        return float((1 + best) ** len(self.parts)) * (1 + 4 * SAME * len(self.parts))
 
-    def bounds(self) -> Floats:
-        """All nodes at once."""
-        return np.asarray(_everywhere(np.multiply, self.parts) ** (1 / len(self.parts)) - 1)
+    def bound(self, node: Node) -> float:
+        """From the parts of its levels."""
+        return self.price(math.prod(parts[level] for parts, level in zip(self.parts, node, strict=True)))
+
+    def below(self, outcome: NodeOutcome) -> list[Floats]:
+        """People suppressed here lose at a finer level what surely is not under their value there."""
+        people, tables = self.problem.people, []
+        for ladder, level, hidden in zip(self.problem.ladders, outcome.node, outcome.hidden, strict=True):
+            table = np.ones(ladder.height)
+            if ladder.whole > 1:
+                lost = np.array(ladder.covered[: level + 1]) + ladder.least_lost[level] @ hidden - people
+                table[: level + 1] += ladder.weight * np.maximum(0.0, lost / (people * ladder.whole - people))
+            tables.append(table)
+        return tables
 
     def value(self, outcome: NodeOutcome) -> float:
         """With suppressed people counted as wholly lost."""
@@ -126,7 +166,21 @@ class ShareLoss(_ByColumn):
             1 + self._column(ladder, ladder.covered[level] - int(hidden @ ladder.leaves[level]), outcome.suppressed)
             for ladder, level, hidden in zip(self.problem.ladders, outcome.node, outcome.hidden, strict=True)
         ]
-        return self._together(factors)
+        return self.price(math.prod(factors))
+
+    @property
+    def steps(self) -> list[Floats]:
+        """Logarithms of the parts."""
+        return [np.log(parts) for parts in self.parts]
+
+    @cached_property
+    def slopes(self) -> list[Floats]:
+        """Of the logarithm: a suppressed person loses the share of the column that they had."""
+        people, slopes = max(self.problem.people, 1), []
+        for ladder, parts in zip(self.problem.ladders, self.parts, strict=True):
+            had = 1 - np.array(ladder.covered) / (people * ladder.whole)
+            slopes.append(ladder.weight * had / (people * max(1 - 1 / ladder.whole, 0.1)) / np.array(parts))
+        return slopes
 
 
 class PrecisionLoss(_ByColumn):
@@ -136,19 +190,26 @@ class PrecisionLoss(_ByColumn):
         steps, columns = max(ladder.last, 1), len(self.problem.ladders)
         return [ladder.weight * (ladder.first + level) / steps / columns for level in range(ladder.height)]
 
-    @property
-    def _all(self) -> float:
-        """What a suppressed person costs."""
-        return math.fsum(ladder.weight for ladder in self.problem.ladders) / len(self.problem.ladders)
+    @cached_property
+    def whole(self) -> list[float]:
+        """What a suppressed person costs on each column."""
+        return [ladder.weight / len(self.problem.ladders) for ladder in self.problem.ladders]
 
     def value(self, outcome: NodeOutcome) -> float:
         """((N - ns) * l/(L-1) + ns) / N, averaged."""
         share = outcome.suppressed / self.problem.people
-        return (1 - share) * self.bound(outcome.node) + share * self._all
+        return (1 - share) * self.bound(outcome.node) + share * math.fsum(self.whole)
 
-    def most_suppressed(self, best: float) -> float:
-        """A suppressed person is lost on every column."""
-        return best / self._all * self.problem.people
+    def below(self, outcome: NodeOutcome) -> list[Floats]:
+        """At least as many people are lost all the way."""
+        share = outcome.suppressed / self.problem.people
+        return [(1 - share) * np.array(parts) + share * top for parts, top in zip(self.parts, self.whole, strict=True)]
+
+    @cached_property
+    def slopes(self) -> list[Floats]:
+        """From where they are, all the way."""
+        people = max(self.problem.people, 1)
+        return [(top - np.array(parts)) / people for parts, top in zip(self.parts, self.whole, strict=True)]
 
 
 class EntropyLoss(_ByColumn):
@@ -163,23 +224,37 @@ class EntropyLoss(_ByColumn):
             parts.append(ladder.weight * math.fsum(bits.tolist()))
         return parts
 
-    def value(self, outcome: NodeOutcome) -> float:
-        """For suppressed people also the bits to guess the generalised value among them."""
-        bits = [self.bound(outcome.node)]
+    def _guessing(self, outcome: NodeOutcome) -> list[float]:
+        """Per column, the bits to guess the generalised values of suppressed people among them."""
+        bits = []
         for ladder, counts in zip(self.problem.ladders, outcome.hidden, strict=True):
             met = counts[counts > 0]
             bits.append(ladder.weight * math.fsum((met * np.log2(outcome.suppressed / met)).tolist()))
-        return math.fsum(bits)
+        return bits
 
-    def most_suppressed(self, best: float) -> float:
-        """Suppressed people who are all alike cost nothing."""
-        return math.inf
+    def value(self, outcome: NodeOutcome) -> float:
+        """For suppressed people also the bits to guess the generalised value among them."""
+        if not outcome.suppressed:
+            return self.bound(outcome.node)
+        return math.fsum([self.bound(outcome.node), *self._guessing(outcome)])
+
+    def below(self, outcome: NodeOutcome) -> list[Floats]:
+        """Of more people and finer values, there is more to guess: the derivative by a count o of S people is log S/o."""
+        if not outcome.suppressed:
+            return [np.array(parts) for parts in self.parts]
+        return [np.array(parts) + bits for parts, bits in zip(self.parts, self._guessing(outcome), strict=True)]
+
+    @cached_property
+    def slopes(self) -> list[Floats]:
+        """As much as a value tells about anybody."""
+        return [ladder.weight * ladder.bits for ladder in self.problem.ladders]
 
 
 class _ByClass:
     """A loss that only the classes of a node can tell; evaluated nodes tell something about those above them."""
 
     moves = True
+    times = False
 
     smallest = 1
     """The least size of a class that may be published."""
@@ -188,6 +263,18 @@ class _ByClass:
 
     def __init__(self, problem: LatticeProblem) -> None:
         self.problem = problem
+
+    def price(self, bound: float) -> float:
+        """Bounds are losses."""
+        return bound
+
+    def ceiling(self, best: float) -> float:
+        """Ties are looked at."""
+        return best * (1 + SAME)
+
+    def below(self, outcome: NodeOutcome) -> list[Floats]:
+        """Columns say nothing."""
+        raise NotImplementedError
 
     def bound_below(self, outcome: NodeOutcome) -> float:
         """Suppression below is not charged for."""
@@ -198,13 +285,20 @@ class _ByClass:
         values = math.prod(ladder.distinct[level] for ladder, level in zip(self.problem.ladders, node, strict=True))
         return float(min(values, len(self.problem.classes)))
 
-    def most_suppressed(self, best: float) -> float:
-        """Suppression alone rules nothing out."""
-        return math.inf
-
+    @cached_property
     def _most_classes_everywhere(self) -> Floats:
-        most = _everywhere(np.multiply, [ladder.distinct for ladder in self.problem.ladders])
+        most = everywhere(np.multiply, [ladder.distinct for ladder in self.problem.ladders])
         return np.minimum(most, len(self.problem.classes))
+
+    @property
+    def steps(self) -> list[Floats]:
+        """What is no longer known."""
+        return [-ladder.bits for ladder in self.problem.ladders]
+
+    @property
+    def slopes(self) -> list[Floats]:
+        """Nothing."""
+        return [np.zeros(ladder.height) for ladder in self.problem.ladders]
 
 
 class ClassSizeLoss(_ByClass):
@@ -216,7 +310,7 @@ class ClassSizeLoss(_ByClass):
 
     def bounds(self) -> Floats:
         """With as many classes as there can be."""
-        most = np.minimum(self._most_classes_everywhere(), self.problem.people // self.smallest)
+        most = np.minimum(self._most_classes_everywhere, self.problem.people // self.smallest)
         return np.asarray(self.problem.people / (most + 1))
 
     def value(self, outcome: NodeOutcome) -> float:
@@ -237,23 +331,30 @@ class DiscernibilityLoss(_ByClass):
 
     def bounds(self) -> Floats:
         """Squares add up to least when all classes are of one size."""
-        return np.asarray(self.problem.people**2 / self._most_classes_everywhere())
+        return np.asarray(self.problem.people**2 / self._most_classes_everywhere)
 
     def value(self, outcome: NodeOutcome) -> float:
         """Sum of squared kept sizes, and N for each suppressed person."""
         return float(outcome.kept_squares + self.problem.people * outcome.suppressed)
 
-    def most_suppressed(self, best: float) -> float:
-        """Each suppressed person costs N."""
-        return best / self.problem.people
-
     def bound_below(self, outcome: NodeOutcome) -> float:
-        """Finer nodes suppress as many, and each of them costs N instead of less than k in the sum of squares."""
+        """Finer nodes suppress as many, and each of them costs N instead of less than k in the sum of squares.
+
+        That is so only where every suppressed class has fewer than k rows: not where a person may have several.
+        """
         return float((self.problem.people - self.smallest + 1) * outcome.suppressed) if self.by_size else 0.0
 
     def bound_above(self, outcome: NodeOutcome) -> float:
         """Merging classes never lessens the sum of squares, and suppressing one costs more than its square."""
         return float(outcome.squares)
+
+    @property
+    def slopes(self) -> list[Floats]:
+        """What a suppressed person costs, told with the first column."""
+        slopes = [np.zeros(ladder.height) for ladder in self.problem.ladders]
+        if slopes and self.by_size:
+            slopes[0] += self.problem.people - self.smallest + 1
+        return slopes
 
 
 class SquaresLoss(DiscernibilityLoss):
@@ -263,13 +364,14 @@ class SquaresLoss(DiscernibilityLoss):
         """The sum."""
         return float(outcome.squares)
 
-    def most_suppressed(self, best: float) -> float:
-        """Suppression is not charged for."""
-        return math.inf
-
     def bound_below(self, outcome: NodeOutcome) -> float:
         """Suppression is not charged for."""
         return 0.0
+
+    @property
+    def slopes(self) -> list[Floats]:
+        """Nothing."""
+        return [np.zeros(ladder.height) for ladder in self.problem.ladders]
 
 
 LOSSES: dict[str, Callable[[LatticeProblem], Loss]] = {
@@ -294,53 +396,3 @@ def make_loss(name: str, problem: LatticeProblem, *, smallest: int = 1, by_size:
     if isinstance(loss, _ByClass):
         loss.smallest, loss.by_size = smallest, by_size
     return loss
-
-
-# What a recoding loses, column by column, whether values were generalised along hierarchies or into intervals.
-def loss_of(recoding: Recoding) -> float:
-    """The share of detail that is lost, over all columns by their weights: `prod(1 + w v)**(1/m) - 1`.
-
-    Where intervals are published, the hierarchy does not say what is in them: there the share of a value is that of
-    the values in the data which its interval holds.
-
-    >>> from discreet.kernel import Classes
-    >>> people = Classes.of(["sex"], [("F",), ("M",)], [5, 1])
-    >>> loss_of(Recoding.of_levels(people, {"sex": 0}, kept=np.array([True, True])))
-    0.0
-    """
-    factors = [
-        1.0 + column.weight * column_loss(recoding, place) for place, column in enumerate(recoding.classes.columns)
-    ]
-    return float(np.prod(factors) ** (1 / max(len(factors), 1))) - 1.0
-
-
-def column_loss(recoding: Recoding, place: int) -> float:
-    """v = max(0, (sum of shares + suppressed - N/n) / (N - N/n)), with N people and n leaves."""
-    column, labels = recoding.classes.columns[place], recoding.labels[place]
-    # The distinct pairs of a value and what it is published as, and the share of the column behind the latter.
-    pairs = np.unique((recoding.classes.codes[place] * len(labels) + recoding.codes[place])[recoding.kept])
-    values, codes = pairs // len(labels), pairs % len(labels)
-    index, share = {label: code for code, label in enumerate(labels)}, np.full(len(values), -1.0)
-    hierarchy = column.hierarchy
-    for level in range(hierarchy.height - 1, column.level - 1, -1):
-        above = hierarchy.map(column.level, level)[values]
-        shown = np.array([index.get(label, -1) for label in hierarchy.labels[level]], dtype=np.int64)[above]
-        share = np.where(shown == codes, hierarchy.leaves[level][above] / hierarchy.size, share)
-    leaves, whole = hierarchy.size, _most(codes, share, len(labels))
-    if (share < 0).any():
-        # Intervals: the share of the values between the least and the greatest with each published value.
-        numbers, leaves = as_numbers(column.labels), len(column.labels)
-        ranks = np.arange(leaves) if numbers is None else np.argsort(np.argsort(numbers, kind="stable"), kind="stable")
-        low, high = -_most(codes, -ranks[values], len(labels)), _most(codes, ranks[values], len(labels))
-        whole = (high - low + 1) / leaves
-    rows, kept = recoding.classes.rows, recoding.kept
-    shares, people = float((whole[recoding.codes[place][kept]] * rows[kept]).sum()), int(rows.sum())
-    least = people / leaves
-    return max(0.0, (shares + recoding.suppressed_rows - least) / (people - least)) if leaves > 1 and people else 0.0
-
-
-def _most(codes: Ints, numbers: NDArray[np.generic], shown: int) -> Floats:
-    """The greatest number with each code."""
-    most = np.full(shown, -np.inf)
-    np.maximum.at(most, codes, numbers)
-    return most

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from discreet.anonymity.given_levels import Optimum
-from discreet.anonymity.lattice.search import SearchResult
-from discreet.anonymity.losses import BY_CLASS, column_loss
+from discreet.anonymity.lattice.exact import SearchResult
+from discreet.anonymity.losses import BY_CLASS
+from discreet.anonymity.recoding_loss import column_loss
 from discreet.anonymity.utility import Sampled, UtilityMeasures, utility_measures
 from discreet.errors import MissingExtra, UsageError
 from discreet.kernel import Classes, Column, Recoding

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.anonymity.lattice.evaluate import ByClasses, BySize, roller_for
+from discreet.anonymity.lattice.evaluate import ByClasses, BySize
 from discreet.anonymity.lattice.problem import LatticeProblem, Node
 from discreet.anonymity.limits import people_alike
 from discreet.anonymity.losses import make_loss
@@ -63,14 +63,15 @@ class AllowedNodes:
         limit = math.floor(share * problem.people)
         evaluate: BySize | ByClasses = ByClasses(problem, violating=lambda classes: np.asarray(classes.sizes < k))
         if population is None and problem.packs:
-            evaluate = BySize(problem, k=k, roller=roller_for(problem, "auto"))
+            evaluate = BySize(problem, k=k)
         rows: list[tuple[Node, float, int, tuple[Ints, Ints]]] = []
         for node in product(*map(range, problem.shape)):
             outcome = evaluate(node)
             if outcome.suppressed > limit:
                 continue
             if isinstance(evaluate, BySize):
-                people = alike = evaluate.counts[evaluate.counts >= k]
+                sizes = evaluate.counter.sizes(node)
+                people = alike = sizes[sizes >= k]
             else:
                 published = evaluate.classes.keep(evaluate.classes.sizes >= k)
                 alike = people_alike(published, population)

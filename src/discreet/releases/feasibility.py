@@ -15,9 +15,10 @@ import numpy as np
 
 from discreet.anonymity import LOSSES, anonymise
 from discreet.anonymity.lattice import problem as lattice_problem
-from discreet.anonymity.lattice.evaluate import BySize, Evaluate, roller_for
+from discreet.anonymity.lattice.bounded import BoundedSearch
+from discreet.anonymity.lattice.evaluate import BySize, Evaluate
+from discreet.anonymity.lattice.exact import Search
 from discreet.anonymity.lattice.problem import LatticeProblem, Node, NodeOutcome
-from discreet.anonymity.lattice.search import BoundedSearch, Search
 from discreet.anonymity.losses import make_loss
 from discreet.errors import PopulationError, UsageError
 from discreet.kernel import Classes, Countable
@@ -293,7 +294,7 @@ class _SeveralSizes(BySize):
     """Evaluates a node for several k at once, and remembers it; its tuples are not kept."""
 
     def __init__(self, problem: LatticeProblem, ks: Sequence[int]) -> None:
-        super().__init__(problem, k=max(ks), roller=roller_for(problem, "auto"))
+        super().__init__(problem, k=max(ks))
         self.ks = sorted(set(ks))
         self.outcomes: dict[Node, dict[int, NodeOutcome]] = {}
 
@@ -303,7 +304,7 @@ class _SeveralSizes(BySize):
         def evaluate(node: Node) -> NodeOutcome:
             if node not in self.outcomes:
                 # The outcome for each k, from the small classes in order of their sizes.
-                _, counts = self._tuples(node)
+                counts = self.counter.sizes(node)
                 squares, few = int(counts @ counts), np.sort(counts[counts < self.k])
                 people, hidden = (np.concatenate([[0], np.cumsum(each)]) for each in (few, few * few))
                 classes = dict(zip(self.ks, np.searchsorted(few, self.ks).tolist(), strict=True))
@@ -323,9 +324,7 @@ class _SeveralSizes(BySize):
         return evaluate
 
     def _hidden_at(self, node: Node, k: int) -> tuple[Ints, ...]:
-        keys, counts = self._tuples(node)
-        small = counts < k
-        return self._hidden(keys[small], counts[small])
+        return BySize(self.problem, k=k)(node).hidden
 
 
 class _Sheet:

@@ -303,7 +303,7 @@ def test_exporting_files_needs_no_extras(write: Any, out: Path) -> None:
     path = write("people.csv", GOOD)
     check = f"""
 import sys
-for name in ('pyarrow', 'pandas', 'polars', 'psycopg', 'pyspark', 'numba', 'scipy'):
+for name in ('pyarrow', 'pandas', 'polars', 'psycopg', 'pyspark', 'scipy'):
     sys.modules[name] = None
 import discreet, numpy
 from discreet.kernel import Recoding

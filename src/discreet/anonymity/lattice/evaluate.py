@@ -1,20 +1,20 @@
-"""Evaluation of nodes by roll-up from the smallest finer node evaluated before."""
+"""Evaluation of nodes: by the sizes of their classes alone, or under any condition on classes."""
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from collections.abc import Callable, Sequence
-from typing import Generic, Protocol, TypeVar
+from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.anonymity.lattice.problem import LatticeProblem, Move, Node, NodeOutcome
-from discreet.errors import MissingExtra, UsageError
+from discreet.anonymity.lattice.problem import LatticeProblem, Node, NodeOutcome
+from discreet.anonymity.lattice.tuples import NumpyCounter, spread_by_value
+from discreet.errors import UsageError
 from discreet.kernel import Classes
 from discreet.kernel.arrays import Ints
 
+ENGINES = ("auto", "numpy")
 WORTH_KEEPING = 0.8
 """A node becomes a starting point if it has at most this share of the tuples it came from."""
 MOST_TUPLES = 20_000_000
@@ -28,109 +28,63 @@ class Evaluate(Protocol):
         """Look at one node."""
 
 
-class Rolling(Protocol):
-    """Merges packed tuples that become equal."""
+class SmallClasses(Protocol):
+    """The classes of a node that are too small."""
 
-    def up(self, keys: Ints, counts: Ints, moves: list[tuple[int, int, Ints]]) -> tuple[Ints, Ints]:
-        """Distinct keys after the moves, with their counts."""
-
-    def hidden(self, keys: Ints, counts: Ints, shifts: Ints, masks: Ints) -> tuple[Ints, ...]:
-        """Per column, people by the code of their value."""
+    def rows(self) -> tuple[Ints, Ints]:
+        """Tuples in them, and their rows."""
 
 
-T = TypeVar("T")
+class Counter(Protocol):
+    """Counts the classes of a node."""
+
+    def sizes(self, node: Node) -> Ints:
+        """The rows of every class."""
+
+    def look(self, node: Node, k: int) -> tuple[int, int, int, int, SmallClasses]:
+        """Rows in classes below k, larger classes, the sum of squares of all and of the larger, and the small ones."""
+
+    def around(self, rows: Ints) -> Ints:
+        """At every node of the lattice, the rows that look like the rarest of some tuples."""
 
 
-class _StartingPoints(Generic[T]):
-    """Evaluated nodes from which coarser ones can be computed.
-
-    A node is packed into words in which each level has a guard bit: a borrow shows that a level was coarser, so that one
-    subtraction compares a node with all of these.
-    """
-
-    def __init__(self, shape: Node, size: int, tuples: T) -> None:
-        words, used = [0], 0
-        self.places: list[tuple[int, int]] = []
-        for width in [height.bit_length() + 1 for height in shape]:
-            if used + width > 62:
-                words.append(0)
-                used = 0
-            self.places.append((len(words) - 1, used))
-            words[-1] |= 1 << (used + width - 1)
-            used += width
-        self.guards = np.array(words, dtype=np.int64)
-        self.nodes: list[Node] = [(0,) * len(shape)]
-        self.tuples: list[T] = [tuples]
-        self.total = size
-        self.packed = self._pack(self.nodes[0])[np.newaxis]
-        self.sizes = np.array([size], dtype=np.int64)
-
-    def _pack(self, node: Node) -> Ints:
-        words = [0] * len(self.guards)
-        for (word, shift), level in zip(self.places, node, strict=True):
-            words[word] |= level << shift
-        return np.array(words, dtype=np.int64)
-
-    def nearest(self, node: Node) -> tuple[Node, T]:
-        """The smallest of them that is nowhere coarser than a node."""
-        free = ((self._pack(node) | self.guards) - self.packed[: len(self.tuples)]) & self.guards == self.guards
-        finer = np.flatnonzero(free[:, 0] if free.shape[1] == 1 else free.all(axis=1))
-        best = int(finer[np.argmin(self.sizes[finer])])
-        return self.nodes[best], self.tuples[best]
-
-    def offer(self, node: Node, size: int, tuples: T, *, source: int) -> None:
-        """Add a node if it shrank enough and there is room."""
-        if size > WORTH_KEEPING * source or self.total + size > MOST_TUPLES:
-            return
-        if len(self.tuples) == len(self.packed):
-            self.packed = np.concatenate([self.packed, np.zeros_like(self.packed)])
-            self.sizes = np.concatenate([self.sizes, np.zeros_like(self.sizes)])
-        self.packed[len(self.tuples)], self.sizes[len(self.tuples)] = self._pack(node), size
-        self.nodes.append(node)
-        self.tuples.append(tuples)
-        self.total += size
+def counter_for(problem: LatticeProblem, engine: str = "auto") -> Counter:
+    """The implementation of a name."""
+    if engine not in ENGINES:
+        raise UsageError(f"There is no engine named '{engine}'.", remedy=f"Choose one of: {', '.join(ENGINES)}.")
+    return NumpyCounter(problem)
 
 
 class BySize:
-    """Evaluates where a class may be published if it has at least k people: packed tuples, no more."""
+    """Evaluates where a class may be published if it has at least k people."""
 
-    def __init__(self, problem: LatticeProblem, *, k: int, roller: Rolling) -> None:
-        self.problem, self.k, self.roller = problem, k, roller
-        self.counts = problem.classes.sizes
-        """People per tuple at the node looked at last."""
-        self.finer = _StartingPoints(problem.shape, len(problem.keys), (problem.keys, self.counts))
+    def __init__(self, problem: LatticeProblem, *, k: int, engine: str = "auto") -> None:
+        self.problem, self.k, self.counter = problem, k, counter_for(problem, engine)
 
     def __call__(self, node: Node) -> NodeOutcome:
         """Look at one node."""
-        keys, counts = self._tuples(node)
-        small = counts < self.k
-        few = counts[small]
-        squares, hidden_squares = int(counts @ counts), int(few @ few)
+        suppressed, kept, squares, kept_squares, small = self.counter.look(node, self.k)
+
+        def hidden() -> tuple[Ints, ...]:
+            return spread_by_value(self.problem, node, *small.rows())
+
         return NodeOutcome(
-            node,
-            int(few.sum()),
-            len(counts) - len(few),
-            squares,
-            squares - hidden_squares,
-            lambda: self._hidden(keys[small], few),
+            node, suppressed, kept, squares, kept_squares, hidden, lambda: self.counter.around(small.rows()[0])
         )
 
-    def _tuples(self, node: Node) -> tuple[Ints, Ints]:
-        start, (keys, counts) = self.finer.nearest(node)
-        if start != node:
-            moves = [
-                (int(self.problem.shifts[j]), int(self.problem.masks[j]), self.problem.moves[j][level])
-                for j, (level, old) in enumerate(zip(node, start, strict=True))
-                if level != old
-            ]
-            source, (keys, counts) = len(keys), self.roller.up(keys, counts, moves)
-            self.finer.offer(node, len(keys), (keys, counts), source=source)
-        self.counts = counts
-        return keys, counts
+    def lowest(self, limit: int) -> Node | None:
+        """The lowest level of each column at which it alone does not suppress more; None if a column has no such level.
 
-    def _hidden(self, keys: Ints, counts: Ints) -> tuple[Ints, ...]:
-        whole = self.roller.hidden(keys, counts, self.problem.shifts, self.problem.masks)
-        return tuple(part[: ladder.size] for part, ladder in zip(whole, self.problem.ladders, strict=True))
+        Whatever the other columns are, their values only split the classes further.
+        """
+        lowest = []
+        for ladder in self.problem.ladders:
+            few = [int(tally[tally < self.k].sum()) for tally in ladder.tallies]
+            enough = [level for level, people in enumerate(few) if people <= limit]
+            if not enough:
+                return None
+            lowest.append(enough[0])
+        return tuple(lowest)
 
 
 Violating = Callable[[Classes], NDArray[np.bool_]]
@@ -138,20 +92,21 @@ Violating = Callable[[Classes], NDArray[np.bool_]]
 
 
 class ByClasses:
-    """Evaluates under any condition on classes, and where tuples do not fit into one integer."""
+    """Evaluates under any condition on classes, by roll-up from the smallest finer node evaluated before."""
 
     def __init__(self, problem: LatticeProblem, *, violating: Violating) -> None:
         self.problem, self.violating = problem, violating
         self.classes = problem.classes
         """Classes at the node looked at last."""
-        self.finer = _StartingPoints(problem.shape, _held(problem.classes), problem.classes)
+        self.finer: list[tuple[int, Node, Classes]] = [
+            (_held(problem.classes), (0,) * len(problem.shape), problem.classes)
+        ]
+        self.levels = np.array([self.finer[0][1]], dtype=np.int64)
+        self.total = 0
 
     def __call__(self, node: Node) -> NodeOutcome:
         """Look at one node."""
-        start, classes = self.finer.nearest(node)
-        if start != node:
-            source, classes = _held(classes), classes.at(self.problem.levels(node))
-            self.finer.offer(node, _held(classes), classes, source=source)
+        classes = self._at(node)
         self.classes, bad, rows = classes, self.violating(classes), classes.rows
         kept = rows[~bad]
         squares, kept_squares = int(rows @ rows), int(kept @ kept)
@@ -163,6 +118,20 @@ class ByClasses:
             kept_squares,
             lambda: self._hidden(classes, bad, node),
         )
+
+    def _at(self, node: Node) -> Classes:
+        """The classes of a node, from the smallest node at hand that is nowhere coarser."""
+        near = np.flatnonzero((self.levels <= np.array(node, dtype=np.int64)).all(axis=1)).tolist()
+        source, start, classes = min((self.finer[place] for place in near), key=lambda point: point[0])
+        if start == node:
+            return classes
+        classes = classes.at(self.problem.levels(node))
+        size = _held(classes)
+        if size <= WORTH_KEEPING * source and self.total + size <= MOST_TUPLES:
+            self.finer.append((size, node, classes))
+            self.levels = np.concatenate([self.levels, [node]])
+            self.total += size
+        return classes
 
     def _hidden(self, classes: Classes, bad: NDArray[np.bool_], node: Node) -> tuple[Ints, ...]:
         """By the smallest code in the data that is generalised to the value."""
@@ -179,51 +148,3 @@ class ByClasses:
 def _held(classes: Classes) -> int:
     """Tuples that classes hold in memory: their own, and those of their people where a person may have several rows."""
     return len(classes) if classes.members is None else len(classes) + len(classes.members.owners)
-
-
-# Moving packed tuples up the lattice, in numpy. `rollup_compiled` does the same with numba.
-class NumpyRoller:
-    """Merges tuples that become equal."""
-
-    def __init__(self, most: int) -> None:
-        """`most` is the largest number of tuples that will ever be moved at once."""
-
-    def up(self, keys: Ints, counts: Ints, moves: Sequence[Move]) -> tuple[Ints, Ints]:
-        """Distinct keys after the moves, with their counts."""
-        moved = keys.copy()
-        for shift, mask, add in moves:
-            moved += add[(keys >> shift) & mask]
-        order = np.argsort(moved)
-        moved = moved[order]
-        first = np.flatnonzero(np.concatenate([[True], moved[1:] != moved[:-1]]))
-        return moved[first], np.add.reduceat(counts[order], first)
-
-    def hidden(self, keys: Ints, counts: Ints, shifts: Ints, masks: Ints) -> tuple[Ints, ...]:
-        """Per column, people by the code of their value."""
-        return tuple(
-            np.bincount((keys >> shift) & mask, weights=counts, minlength=mask + 1).astype(np.int64)
-            for shift, mask in zip(shifts.tolist(), masks.tolist(), strict=True)
-        )
-
-
-# Which implementation moves the tuples: plain numpy, or compiled where that pays.
-ENGINES = ("auto", "numpy", "numba")
-LARGE = 2_000_000_000
-"""Tuples times nodes from which loading the compiler pays even in a command that runs once."""
-
-
-def roller_for(problem: LatticeProblem, engine: str) -> Rolling:
-    """The implementation of a name; `auto` takes numba where it is loaded already or the problem is large."""
-    if engine not in ENGINES:
-        raise UsageError(f"There is no engine named '{engine}'.", remedy=f"Choose one of: {', '.join(ENGINES)}.")
-    loaded = "discreet.anonymity.lattice.rollup_compiled" in sys.modules
-    large = len(problem.keys) * problem.nodes > LARGE
-    compiles = engine == "auto" and (loaded or (large and importlib.util.find_spec("numba") is not None))
-    if engine != "numba" and not compiles:
-        return NumpyRoller(len(problem.keys))
-    try:
-        from discreet.anonymity.lattice.rollup_compiled import NumbaRoller
-    except ImportError:
-        raise MissingExtra("fast", needed_for="The compiled search") from None
-    roller: Rolling = NumbaRoller(len(problem.keys))
-    return roller

@@ -1,7 +1,7 @@
-"""Search problem: distinct tuples packed as keys, the lattice, what nodes amount to.
+"""Search problem: the columns with their levels, the lattice, what nodes amount to.
 
-A generalised value is written as the smallest code among the values it stands for, so that a key at any node of the
-lattice has the same layout as a key of the data, and going up is one look-up and one addition per column.
+A generalised value is written as the smallest code among the values it stands for, so that codes mean the same at every
+node of the lattice.
 """
 
 from __future__ import annotations
@@ -11,15 +11,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.kernel import Classes, Column
-from discreet.kernel.arrays import Ints
+from discreet.kernel.arrays import Floats, Ints
 
 Node = tuple[int, ...]
-Move = tuple[int, int, Ints]
-"""Shift and mask of a column, and what to add to a key by the code it has there."""
-KEY_BITS = 62
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +70,32 @@ class Ladder:
         """Per level, the number of values that occur."""
         return tuple(len(np.unique(standing)) for standing in self.standing)
 
+    @cached_property
+    def tallies(self) -> tuple[Ints, ...]:
+        """Per level, the people of each value."""
+        return tuple(self.people_at(level) for level in range(self.height))
+
+    @cached_property
+    def bits(self) -> Floats:
+        """Per level, what its values tell about a person on average, in bits."""
+        shares = [self.people_at(level) / max(int(self.people.sum()), 1) for level in range(self.height)]
+        return np.array([-float((met * np.log2(met)).sum()) for share in shares for met in [share[share > 0]]])
+
+    @cached_property
+    def least_lost(self) -> tuple[Ints, ...]:
+        """Per level, for each value there and each level up to it: the leaves that a person surely loses.
+
+        Of a person of whom only a coarse value is known, at least so many leaves of the hierarchy are not under the
+        finer one.
+        """
+        found = []
+        for level, standing in enumerate(self.standing):
+            most = np.zeros((level + 1, self.size), dtype=np.int64)
+            for finer in range(level + 1):
+                np.maximum.at(most[finer], standing, self.leaves[finer])
+            found.append(self.whole - most)
+        return tuple(found)
+
     def codes_of(self, column: Column, level: int) -> Ints:
         """The code that stands for each value of the column, which is at this level."""
         codes = np.empty(len(column.labels), dtype=np.int64)
@@ -95,69 +117,44 @@ class LatticeProblem:
 
     @classmethod
     def of(cls, classes: Classes) -> LatticeProblem:
-        """From classes at their finest level."""
-        columns = zip(classes.columns, classes.codes, strict=True)
-        ladders = tuple(Ladder.of(column, codes, classes.rows) for column, codes in columns)
-        return cls(classes.at([ladder.first for ladder in ladders]), ladders)
+        """From classes at their finest level; made once for the same classes."""
+        made = classes.memo.get(cls)
+        if not isinstance(made, LatticeProblem):
+            columns = zip(classes.columns, classes.codes, strict=True)
+            rows = classes.rows
+            ladders = tuple(Ladder.of(column, codes, rows) for column, codes in columns)
+            made = classes.memo[cls] = cls(classes.at([ladder.first for ladder in ladders]), ladders)
+        return made
 
     def levels(self, node: Node) -> Node:
         """The levels of the hierarchies at a node."""
         return tuple(ladder.first + level for ladder, level in zip(self.ladders, node, strict=True))
 
-    @property
+    @cached_property
     def people(self) -> int:
         """How much there is to lose: rows, which are people unless a person may have several."""
         return int(self.classes.rows.sum())
 
-    @property
+    @cached_property
     def shape(self) -> Node:
         """Levels per column: the shape of the lattice."""
         return tuple(ladder.height for ladder in self.ladders)
 
-    @property
+    @cached_property
     def nodes(self) -> int:
         """Size of the lattice."""
         return int(np.prod(self.shape, dtype=object))
 
-    @cached_property
-    def bits(self) -> tuple[int, ...]:
-        """Bits per column of a key."""
-        return tuple(max(1, (ladder.size - 1).bit_length()) for ladder in self.ladders)
-
     @property
     def packs(self) -> bool:
-        """Whether a tuple fits into one integer, and a class needs no more than its number of people."""
-        return sum(self.bits) <= KEY_BITS and self.classes.members is None
+        """Whether a class needs no more than its number of people."""
+        return self.classes.members is None
 
     @cached_property
-    def shifts(self) -> Ints:
-        """Where each column starts in a key."""
-        return np.concatenate([[0], np.cumsum(self.bits)[:-1]]).astype(np.int64)
-
-    @cached_property
-    def masks(self) -> Ints:
-        """Which bits a column has, shifted down."""
-        return np.array([(1 << bits) - 1 for bits in self.bits], dtype=np.int64)
-
-    @cached_property
-    def keys(self) -> Ints:
-        """One key per class."""
-        keys = np.zeros(len(self.classes), dtype=np.int64)
-        columns = zip(self.ladders, self.classes.columns, self.classes.codes, self.shifts, strict=True)
-        for ladder, column, codes, shift in columns:
-            keys |= ladder.codes_of(column, 0)[codes] << shift
-        return keys
-
-    @cached_property
-    def moves(self) -> tuple[tuple[Ints, ...], ...]:
-        """Per column and level, what to add to a key whose column has a certain code."""
-        return tuple(
-            tuple(
-                np.pad((standing - np.arange(ladder.size)) << shift, (0, (1 << bits) - ladder.size))
-                for standing in ladder.standing
-            )
-            for ladder, shift, bits in zip(self.ladders, self.shifts, self.bits, strict=True)
-        )
+    def codes(self) -> tuple[Ints, ...]:
+        """Per column, the code of each class."""
+        columns = zip(self.ladders, self.classes.columns, self.classes.codes, strict=True)
+        return tuple(ladder.codes_of(column, 0)[codes] for ladder, column, codes in columns)
 
 
 # What a node of the lattice comes to.
@@ -175,6 +172,8 @@ class NodeOutcome:
     kept_squares: int
     """Sum of squared sizes of the classes that may be published."""
     count_hidden: Callable[[], tuple[Ints, ...]]
+    around: Callable[[], Ints] | None = None
+    """How many people look like one of those suppressed here, at every node of the lattice."""
 
     @cached_property
     def hidden(self) -> tuple[Ints, ...]:
@@ -182,66 +181,8 @@ class NodeOutcome:
         return self.count_hidden()
 
 
-# The nodes of a lattice that is small enough to write down, and what is known about each.
-UNKNOWN, DEAD, FIT, DONE = 0, 1, 2, 3
-"""Not looked at; suppresses too much; known to suppress little enough; evaluated."""
 MOST_NODES = 2**23
 """Larger lattices are not written down."""
-
-
-class Lattice:
-    """A state per node, and its bound."""
-
-    def __init__(self, bounds: NDArray[np.float64], *, moving: bool = False) -> None:
-        """Where bounds move, settled nodes get an infinite one, so that the least bound is the next node."""
-        self.bounds = bounds
-        self.moving = moving
-        self.shape: Node = bounds.shape
-        self.above = bounds.copy() if moving else bounds
-        self.below = np.zeros(self.shape) if moving else bounds
-        self.state = np.zeros(self.shape, dtype=np.uint8)
-
-    def node(self, place: int) -> Node:
-        """The node at a flat place."""
-        return tuple(int(level) for level in np.unravel_index(place, self.shape))
-
-    def kill_below(self, node: Node) -> None:
-        """A node suppresses too much, so do all finer ones."""
-        below = tuple(slice(level + 1) for level in node)
-        self.state[below] = DEAD
-        if self.moving:
-            self.bounds[below] = np.inf
-
-    def done(self, node: Node) -> None:
-        """A node has been evaluated."""
-        self.state[node] = DONE
-        if self.moving:
-            self.bounds[node] = np.inf
-
-    def fit_above(self, node: Node) -> None:
-        """A node suppresses little enough, so do all coarser ones."""
-        above = self.state[tuple(slice(level, None) for level in node)]
-        np.maximum(above, FIT, out=above, where=above != DEAD)
-
-    def raise_above(self, node: Node, bound: float) -> None:
-        """What all coarser nodes cost at least."""
-        self._raise(self.above, bound, tuple(slice(level, None) for level in node))
-
-    def raise_below(self, node: Node, bound: float) -> None:
-        """What all finer nodes cost at least on top of that."""
-        self._raise(self.below, bound, tuple(slice(level + 1) for level in node))
-
-    def _raise(self, part: NDArray[np.float64], bound: float, where: tuple[slice, ...]) -> None:
-        """The two parts of a bound add up; a settled node stays infinite."""
-        np.maximum(part[where], bound, out=part[where])
-        np.maximum(self.bounds[where], self.above[where] + self.below[where], out=self.bounds[where])
-
-    def chain(self, node: Node) -> list[Node]:
-        """A way up through nodes not looked at, each time over the neighbour of least bound."""
-        chain = [node]
-        while above := [up for up in coarser(chain[-1], self.shape) if self.state[up] == UNKNOWN]:
-            chain.append(min(above, key=self.bounds.__getitem__))
-        return chain
 
 
 def coarser(node: Node, shape: Node, *, since: int = 0) -> list[Node]:

@@ -21,7 +21,7 @@ from discreet.anonymity.local.acceptance import Allowed
 from discreet.anonymity.local.forest import Forest, compact, parts, without
 from discreet.anonymity.local.groups import NEVER, Groups
 from discreet.anonymity.local.mondrian import boxes, branches
-from discreet.anonymity.losses import loss_of
+from discreet.anonymity.recoding_loss import loss_of
 from discreet.errors import Unsatisfiable
 from discreet.kernel.arrays import Floats, Ints
 from discreet.kernel.classes import Classes, Recoding

