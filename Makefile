@@ -113,12 +113,15 @@ $(UV): requirements-tools.txt
 	@$(UV) venv --quiet --allow-existing --python $(PYTHON) .venv
 	@touch $@
 
-.venv/.core: .venv/bin/python requirements.txt pyproject.toml src/discreet/__init__.py
+# Installing also compiles the search engine where there is a C compiler (hatch_build.py).
+ENGINE = hatch_build.py src/discreet/anonymity/lattice/engine.c
+
+.venv/.core: .venv/bin/python requirements.txt pyproject.toml src/discreet/__init__.py $(ENGINE)
 	@test -e .venv/.all || $(UV) pip install --quiet --python .venv --require-hashes -r requirements.txt
 	@$(UV) pip install --quiet --python .venv --no-deps --no-build-isolation --editable .
 	@touch $@
 
-.venv/.all: .venv/bin/python requirements-dev.txt pyproject.toml src/discreet/__init__.py
+.venv/.all: .venv/bin/python requirements-dev.txt pyproject.toml src/discreet/__init__.py $(ENGINE)
 	@$(UV) pip install --quiet --python .venv --require-hashes -r requirements-dev.txt
 	@$(UV) pip install --quiet --python .venv --no-deps --no-build-isolation --editable .
 	@touch $@ .venv/.core

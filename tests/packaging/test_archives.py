@@ -13,11 +13,14 @@ from email.message import Message
 from pathlib import Path
 
 import yaml
+from hatch_build import compiler
 
 import discreet
 from tests.packaging.building import ROOT, build, environment, files_of_the_project
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+ENGINE = "discreet/anonymity/lattice/engine.so"
 
 
 def metadata(wheel: Path) -> Message:
@@ -31,7 +34,8 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         found = {name for name in archive.namelist() if ".dist-info/" not in name}
         about = {name.partition("/")[2] for name in archive.namelist() if ".dist-info/" in name}
-    assert found == own
+    # The search engine, where there was a C compiler.
+    assert found - {ENGINE} == own
     assert about == {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE"}
     kinds = {Path(name).suffix for name in own}
     assert {".py", ".typed", ".html", ".css", ".js", ".svg", ".mako"} <= kinds
@@ -60,7 +64,11 @@ def test_a_table_that_lies_about_is_not_taken_along(archives: tuple[Path, Path],
 def test_the_version_is_the_one_of_the_package(wheel: Path) -> None:
     assert "version" not in PROJECT
     assert metadata(wheel)["Version"] == discreet.__version__
-    assert wheel.name == f"discreet-{discreet.__version__}-py3-none-any.whl"
+    with zipfile.ZipFile(wheel) as archive:
+        compiled = ENGINE in archive.namelist()
+    platform = re.fullmatch(rf"discreet-{re.escape(discreet.__version__)}-py3-none-(\w+)\.whl", wheel.name)
+    assert platform is not None
+    assert (platform[1] != "any") == compiled == (compiler() is not None)
     newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert newest is not None
     assert newest[1] == discreet.__version__

@@ -95,8 +95,8 @@ class Classes:
         """From tuples of values, each standing for one person unless counts say otherwise."""
         if any(len(values) != len(names) for values in tuples):
             raise UsageError(f"Each tuple needs one value for each of {', '.join(names)}.")
-        ones = [1] * len(tuples)
-        rows = [(*values, n) for values, n in zip(tuples, ones if counts is None else counts, strict=True)]
+        numbers = [1] * len(tuples) if counts is None else counts
+        rows = [(*values, number) for values, number in zip(tuples, numbers, strict=True)]
         return cls.from_histogram(Histogram.from_rows(names, rows), rules=rules)
 
     @classmethod
@@ -131,11 +131,6 @@ class Classes:
     def records(self) -> int:
         """How many people there are."""
         return int(self.sizes.sum()) if self.members is None else self.members.number()
-
-    @cached_property
-    def memo(self) -> dict[object, object]:
-        """What was derived from these classes and is wanted again."""
-        return {}
 
     @property
     def rows(self) -> Ints:
@@ -222,9 +217,10 @@ class Classes:
     def keep(self, kept: Flags) -> Classes:
         """Only the classes marked true."""
         spreads = {name: spread.only(kept) for name, spread in self.spreads.items()}
-        survey = self.survey and self.survey.only(kept)
-        members = self.members and self.members.only(kept)
-        return Classes(self.columns, tuple(c[kept] for c in self.codes), self.sizes[kept], spreads, survey, members)
+        survey = None if self.survey is None else self.survey.only(kept)
+        members = None if self.members is None else self.members.only(kept)
+        codes = tuple(codes[kept] for codes in self.codes)
+        return Classes(self.columns, codes, self.sizes[kept], spreads, survey, members)
 
     def suppress(self, *, below: int) -> tuple[Classes, int]:
         """Classes of at least `below` people, and the number of people with rows in others.
@@ -308,7 +304,7 @@ class Classes:
         return self._find([_codes(column, coded.values)[coded.codes] for column, coded in mine], rows)
 
     def __repr__(self) -> str:
-        levels = [f"{c.name}:{c.level}" if c.level else c.name for c in self.columns]
+        levels = [f"{column.name}:{column.level}" if column.level else column.name for column in self.columns]
         rows = "" if self.members is None else f" with {int(self.rows.sum())} rows"
         return f"Classes({self.records} people{rows} in {len(self)} classes by {', '.join(levels)})"
 
@@ -325,7 +321,8 @@ class Classes:
         keys, bound = pack(self.codes, [len(column.labels) for column in self.columns], len(self))
         first, member, groups = group(keys, bound)
         spreads = {name: spread.over(member) for name, spread in self.spreads.items()}
-        survey, members = self.survey and self.survey.over(member), self.members and self.members.over(member)
+        survey = None if self.survey is None else self.survey.over(member)
+        members = None if self.members is None else self.members.over(member)
         sizes = total(member, self.sizes, groups) if members is None else members.sizes(groups)
         return Classes(self.columns, tuple(codes[first] for codes in self.codes), sizes, spreads, survey, members)
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.anonymity import LOSSES, anonymise
 from discreet.anonymity.lattice import problem as lattice_problem
-from discreet.anonymity.lattice.bounded import BoundedSearch
+from discreet.anonymity.lattice.best_first import BoundedSearch
 from discreet.anonymity.lattice.evaluate import BySize, Evaluate
 from discreet.anonymity.lattice.exact import Search
 from discreet.anonymity.lattice.problem import LatticeProblem, Node, NodeOutcome

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import discreet
 from discreet.anonymity import LOSSES
 from discreet.anonymity.lattice import problem
+from discreet.anonymity.lattice.native_engine import library
 from discreet.anonymity.lattice.search import sweep
 from discreet.errors import UsageError
 from discreet.kernel import AnyValue, Classes, Widths
@@ -23,6 +24,8 @@ from tests.anonymity.brute import Data, Person, best, losses
 from tests.anonymity.strategies import tables, wished_tables
 from tests.examples import examples
 
+COMPILED = pytest.mark.skipif(library() is None, reason="the search engine was not compiled here")
+ENGINES = ["numpy", pytest.param("compiled", marks=COMPILED)]
 SHARES = [0.0, 0.1, 0.25, 0.5, 1.0]
 some = settings(max_examples=examples(150), deadline=None)
 
@@ -52,7 +55,7 @@ def compare(data: Data, bad: Callable[[list[Person]], bool], *, loss: str, share
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("engine", ["numpy"])
+@pytest.mark.parametrize("engine", ENGINES)
 @settings(max_examples=examples(60), deadline=None)
 @given(data=tables(), k=st.integers(1, 6), share=st.sampled_from(SHARES))
 def test_k_anonymity(loss: str, engine: str, data: Data, k: int, share: float) -> None:
@@ -68,7 +71,7 @@ def test_distinct_diversity(loss: str, data: Data, l: int, share: float) -> None
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("engine", ["numpy"])
+@pytest.mark.parametrize("engine", ENGINES)
 @settings(max_examples=examples(60), deadline=None)
 @given(data=wished_tables(), k=st.integers(1, 6), share=st.sampled_from(SHARES))
 def test_weights_and_allowed_levels(loss: str, engine: str, data: Data, k: int, share: float) -> None:

@@ -1,10 +1,11 @@
-"""Candidates of a search: the nodes that may still be best, each with its bound, and what happened to all others."""
+"""LiveNodes of a search: the nodes that may still be best, each with its bound, and what happened to all others."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,10 @@ LIVE, DEAD, COSTLY, DONE = 0, 1, 2, 3
 
 
 @dataclass(frozen=True)
-class Finding:
+class NodeFinding:
     """What one look says about other nodes, in the scale of bounds."""
 
-    node: Node
+    place: int
     dead: bool = False
     """Whether all finer nodes suppress too much."""
     below: list[Floats] | None = None
@@ -36,7 +37,7 @@ class Finding:
     """What coarser nodes cost at least."""
 
 
-class Candidates:
+class LiveNodes:
     """Nodes in the order of their places, packed: a subtraction tells which of them are finer than a node.
 
     Each level has a guard bit beside it, and a borrow takes it away where a level is larger.
@@ -48,6 +49,8 @@ class Candidates:
         # The two halves of the columns: what is added up over columns is looked up twice, not once for each of them.
         self.half = min(range(len(shape) + 1), key=lambda at: max(math.prod(shape[:at]), math.prod(shape[at:])))
         self.inner = math.prod(shape[self.half :])
+        self.steps = list(zip(self.strides, shape, strict=True))
+        self.starts = [sum(shape[:column]) for column in range(len(shape))]
         self.bounds = bounds.reshape(-1)
         self.status = np.zeros(len(self.bounds), dtype=np.uint8)
         self.guards, used = 0, 0
@@ -59,23 +62,26 @@ class Candidates:
                 self.guards |= 1 << used
                 used += 1
         self.place: Ints = np.zeros(0, dtype=np.int64)
+        self.row, self.least = -1, -math.inf
+        """The row of the next candidate, and its bound."""
         self.most = np.full(len(self.bounds), math.inf)
         """Per node, no more people than that are suppressed there."""
         self.guard_parts = self._parts(self.guards)
         outer = [np.arange(height) << shift for height, shift in zip(shape, self.shifts, strict=True)]
         self.levels = tuple(half.astype(np.int64) for half in self.halves(outer, np.add))
 
-    def pack(self, node: Node) -> int:
+    def pack(self, place: int) -> int:
         """The levels of a node in one number."""
-        return sum(level << shift for level, shift in zip(node, self.shifts, strict=True))
+        outer, inner = self.levels
+        return int(outer[place // self.inner]) + int(inner[place % self.inner])
 
     def at(self, node: Node) -> int:
         """The place of a node."""
-        return sum(level * stride for level, stride in zip(node, self.strides, strict=True))
+        return sum(map(mul, node, self.strides))
 
     def node(self, place: int) -> Node:
         """The node at a place."""
-        return tuple(place // stride % height for stride, height in zip(self.strides, self.shape, strict=True))
+        return tuple([place // stride % height for stride, height in self.steps])
 
     def box(self, node: Node) -> NDArray[np.uint8]:
         """What happened to the nodes that are nowhere coarser than one."""
@@ -126,34 +132,24 @@ class Candidates:
 
     def next(self) -> int:
         """The candidate of least bound, the first of equal ones; -1 if none is left."""
-        if not len(self.place):
-            return -1
-        first = int(self.bound.argmin())
-        return int(self.place[first]) if self.bound[first] < math.inf else -1
+        self.row = int(self.bound.argmin()) if len(self.place) else -1
+        self.least = float(self.bound[self.row]) if self.row >= 0 else math.inf
+        return int(self.place[self.row]) if self.least < math.inf else -1
 
-    def bound_of(self, place: int) -> float:
-        """The bound of a candidate."""
-        return float(self.bound[np.searchsorted(self.place, place)])
+    def beyond(self) -> float:
+        """What is known of the cost of the next candidate beyond what finer nodes tell."""
+        return float(self.below[self.row])
 
-    def beyond(self, place: int) -> float:
-        """What is known of the cost of a candidate beyond what finer nodes tell."""
-        return float(self.below[np.searchsorted(self.place, place)])
-
-    def least(self) -> float:
-        """The least bound."""
-        return float(self.bound.min(initial=math.inf))
-
-    def done(self, node: Node) -> None:
+    def done(self, place: int) -> None:
         """A node was evaluated."""
-        place = self.at(node)
         self.status[place] = DONE
-        row = int(np.searchsorted(self.place, place))
+        row = int(self.place.searchsorted(place))
         if row < len(self.place) and self.place[row] == place:
             self.bound[row] = math.inf
 
-    def learn(self, found: Finding, ceiling: float) -> None:
+    def learn(self, found: NodeFinding, ceiling: float) -> None:
         """Take in what a look says, and leave out what is ruled out."""
-        packed = self.pack(found.node)
+        packed = self.pack(found.place)
         if found.dead or found.below is not None or found.extra:
             finer = np.flatnonzero(((packed | self.guards) - self.packed) & self.guards == self.guards)
             if found.dead:
@@ -177,9 +173,9 @@ class Candidates:
         if 8 * len(out) > len(self.place):
             self._shorten()
 
-    def fits(self, node: Node, suppressed: int) -> None:
+    def fits(self, place: int, suppressed: int) -> None:
         """A node suppresses so few; all coarser ones suppress no more."""
-        packed = self.pack(node)
+        packed = self.pack(place)
         first, second = (
             np.flatnonzero(((levels | guards) - part) & guards == guards)
             for levels, part, guards in zip(self.levels, self._parts(packed), self.guard_parts, strict=True)
@@ -216,52 +212,43 @@ class Candidates:
         """Nodes that were ruled out without a look: because they suppress too much, and because they cost too much."""
         return int((self.status == DEAD).sum()), int((self.status == COSTLY).sum())
 
+    def climb(
+        self, place: int, crowd: Ints, tables: Floats, need: float, spread: float, *, up: bool, enough: float = 0.0
+    ) -> tuple[float, int]:
+        """The way from a node over neighbours as long as more candidates are likely to be ruled out by a look.
 
-def climb(
-    start: Node,
-    candidates: Candidates,
-    crowd: Ints,
-    tables: list[list[float]],
-    need: float,
-    spread: float,
-    *,
-    up: bool,
-    enough: float = 0.0,
-) -> tuple[float, Node]:
-    """The way from a node over neighbours as long as more candidates are likely to be ruled out by a look.
-
-    Where a look at a node is expected to come to what the tables add up to, it rules its candidates out if that is more
-    than needed.
-    """
-    node, place = list(start), candidates.at(start)
-    expected = sum(table[level] for table, level in zip(tables, node, strict=True))
-    shape, strides, status, step = candidates.shape, candidates.strides, candidates.status, 1 if up else -1
-    most = candidates.most
-    # A look at the node itself settles it, whatever it finds.
-    best = 1 + _score(expected, need, spread, int(crowd[place]) - 1)
-    while True:
-        chosen = -1
-        for column, level in enumerate(node):
-            beyond = level + step
-            if not 0 <= beyond < shape[column]:
-                continue
-            there = place + step * strides[column]
-            if status[there] == DONE or (up and most[there] < enough):
-                continue
-            table = tables[column]
-            score = _score(expected + (table[beyond] - table[level]), need, spread, int(crowd[there]))
-            if score > best:
-                best, chosen = score, column
-        if chosen < 0:
-            return best, tuple(node)
-        expected += tables[chosen][node[chosen] + step] - tables[chosen][node[chosen]]
-        node[chosen] += step
-        place += step * strides[chosen]
+        Where a look at a node is expected to come to what the tables add up to, it rules its candidates out if that is
+        more than needed; not where fewer people than enough are suppressed for sure.
+        """
+        parts, starts, strides, shape = tables.tolist(), self.starts, self.strides, self.shape
+        step, reach, node, expected = 1 if up else -1, WIDTH * spread, list(self.node(place)), 0.0
+        for start, level in zip(starts, node, strict=True):
+            expected += parts[start + level]
+        # A look at the node itself settles it, whatever it finds.
+        best = 1 + _score(expected, need, reach, int(crowd[place]) - 1)
+        while True:
+            chosen, change = -1, 0.0
+            for column, level in enumerate(node):
+                beyond = level + step
+                if not 0 <= beyond < shape[column]:
+                    continue
+                there = place + step * strides[column]
+                if self.status[there] == DONE or (up and self.most[there] < enough):
+                    continue
+                moved = parts[starts[column] + beyond] - parts[starts[column] + level]
+                score = _score(expected + moved, need, reach, int(crowd[there]))
+                if score > best:
+                    best, chosen, change = score, column, moved
+            if chosen < 0:
+                return best, place
+            expected += change
+            node[chosen] += step
+            place += step * strides[chosen]
 
 
-def _score(expected: float, need: float, spread: float, crowd: int) -> float:
+def _score(expected: float, need: float, reach: float, crowd: int) -> float:
     """Candidates times the probability: a smooth step, of operations that are rounded alike everywhere."""
-    far = 0.5 + (expected - need) / (WIDTH * spread)
+    far = 0.5 + (expected - need) / reach
     if far <= 0:
         return 0.0
     return crowd * (far * far * (3 - 2 * far)) if far < 1 else float(crowd)

@@ -8,13 +8,15 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.anonymity.lattice import native_engine
+from discreet.anonymity.lattice.native_engine import CompiledCounter
 from discreet.anonymity.lattice.problem import LatticeProblem, Node, NodeOutcome
-from discreet.anonymity.lattice.tuples import NumpyCounter, spread_by_value
+from discreet.anonymity.lattice.tuples import NumpyCounter, SmallClasses
 from discreet.errors import UsageError
 from discreet.kernel import Classes
 from discreet.kernel.arrays import Ints
 
-ENGINES = ("auto", "numpy")
+ENGINES = ("auto", "numpy", "compiled")
 WORTH_KEEPING = 0.8
 """A node becomes a starting point if it has at most this share of the tuples it came from."""
 MOST_TUPLES = 20_000_000
@@ -28,13 +30,6 @@ class Evaluate(Protocol):
         """Look at one node."""
 
 
-class SmallClasses(Protocol):
-    """The classes of a node that are too small."""
-
-    def rows(self) -> tuple[Ints, Ints]:
-        """Tuples in them, and their rows."""
-
-
 class Counter(Protocol):
     """Counts the classes of a node."""
 
@@ -44,33 +39,30 @@ class Counter(Protocol):
     def look(self, node: Node, k: int) -> tuple[int, int, int, int, SmallClasses]:
         """Rows in classes below k, larger classes, the sum of squares of all and of the larger, and the small ones."""
 
-    def around(self, rows: Ints) -> Ints:
-        """At every node of the lattice, the rows that look like the rarest of some tuples."""
 
-
-def counter_for(problem: LatticeProblem, engine: str = "auto") -> Counter:
-    """The implementation of a name."""
+def compiled(problem: LatticeProblem, engine: str = "auto") -> bool:
+    """Whether the library in C does the work: where it is there, unless numpy is asked for."""
     if engine not in ENGINES:
         raise UsageError(f"There is no engine named '{engine}'.", remedy=f"Choose one of: {', '.join(ENGINES)}.")
-    return NumpyCounter(problem)
+    if engine == "compiled" and native_engine.library() is None:
+        raise UsageError(
+            "The compiled engine is not here: there was no C compiler when Discreet was installed.",
+            remedy='Use engine="auto", which finds the same in numpy, or install Discreet again where there is a compiler.',
+        )
+    return engine != "numpy" and native_engine.library() is not None and native_engine.fits(problem)
 
 
 class BySize:
     """Evaluates where a class may be published if it has at least k people."""
 
     def __init__(self, problem: LatticeProblem, *, k: int, engine: str = "auto") -> None:
-        self.problem, self.k, self.counter = problem, k, counter_for(problem, engine)
+        self.problem, self.k = problem, k
+        self.counter: Counter = CompiledCounter(problem) if compiled(problem, engine) else NumpyCounter(problem)
 
     def __call__(self, node: Node) -> NodeOutcome:
         """Look at one node."""
         suppressed, kept, squares, kept_squares, small = self.counter.look(node, self.k)
-
-        def hidden() -> tuple[Ints, ...]:
-            return spread_by_value(self.problem, node, *small.rows())
-
-        return NodeOutcome(
-            node, suppressed, kept, squares, kept_squares, hidden, lambda: self.counter.around(small.rows()[0])
-        )
+        return NodeOutcome(node, suppressed, kept, squares, kept_squares, small.by_value, small.around)
 
     def lowest(self, limit: int) -> Node | None:
         """The lowest level of each column at which it alone does not suppress more; None if a column has no such level.

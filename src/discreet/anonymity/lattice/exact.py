@@ -12,12 +12,12 @@ import math
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 import numpy as np
 
-from discreet.anonymity.lattice.candidates import Candidates, Finding, climb
+from discreet.anonymity.lattice.candidates import LiveNodes, NodeFinding
 from discreet.anonymity.lattice.evaluate import BySize, Evaluate
-from discreet.anonymity.lattice.prediction import Prediction
 from discreet.anonymity.lattice.problem import LatticeProblem, Node, NodeOutcome
 from discreet.anonymity.losses import SAME, Loss
 from discreet.kernel.arrays import Floats
@@ -93,11 +93,12 @@ class Search:
         sieve: Evaluate,
         judge: Evaluate | None = None,
         watch: Watch = lambda _: True,
+        nodes: type[LiveNodes] = LiveNodes,
     ) -> None:
         """`sieve` is monotone: what it suppresses never grows upwards. `judge`, where given, has the last word."""
         self.problem, self.loss, self.limit = problem, loss, limit
         self.sieve, self.judge, self.watch = sieve, judge, watch
-        self.found = SearchResult(problem.nodes)
+        self.nodes, self.found = nodes, SearchResult(problem.nodes)
 
     def run(self) -> SearchResult:
         """Search until nothing better is left, or until stopped; the best so far is never lost."""
@@ -137,12 +138,13 @@ class _Way:
     def __init__(self, search: Search) -> None:
         self.search, self.problem, self.loss, self.limit = search, search.problem, search.loss, search.limit
         bounds, loss = self.loss.bounds(), self.loss
-        self.candidates = Candidates(self.problem.shape, bounds, times=loss.times, moves=loss.moves)
+        self.candidates = search.nodes(self.problem.shape, bounds, times=loss.times, moves=loss.moves)
         self.people = self.problem.people
         self.suppression = Prediction(self.problem)
         self.detail = Prediction(self.problem)
         """For losses that look at classes: the logarithm of what coarser nodes cost at least."""
         self.lowest: Node = (0,) * len(self.problem.shape)
+        self.slopes: list[list[float]] = [table.tolist() for table in self.loss.slopes]
         self.skip = self.skipped = 0
         """Looks after which nobody is singled out, because that helped little."""
         self.last = -1
@@ -158,13 +160,14 @@ class _Way:
             if lowest is None:
                 return True
         least = self.loss.price(float(candidates.bounds.min()))
-        first: list[NodeOutcome] = []
+        first: list[tuple[int, NodeOutcome]] = []
         chain = self._chain()
         low, high = 0, len(chain)
         while low < high:
             middle = (low + high) // 2
-            outcome = self._look(chain[middle])
-            first.append(outcome)
+            place = candidates.at(chain[middle])
+            outcome = self._look(place)
+            first.append((place, outcome))
             if outcome.suppressed <= self.limit:
                 high = middle
             else:
@@ -174,9 +177,9 @@ class _Way:
             if not search._going_on(least):
                 return False
         candidates.list_up(self._ceiling)
-        for outcome in first:
+        for place, outcome in first:
             if self.loss.moves or outcome.suppressed <= self.limit:
-                self._learn(outcome)
+                self._learn(place, outcome)
         return self._guess() and self._prove()
 
     def _guess(self) -> bool:
@@ -185,7 +188,8 @@ class _Way:
             place = self._expected_best()
             if place < 0:
                 return True
-            self._learn(self._look(self.candidates.node(place)))
+            self._learn(place, self._look(place))
+            self.candidates.next()
             if not self._going_on():
                 return False
         return True
@@ -194,6 +198,8 @@ class _Way:
         """Rule out every candidate, in the order of their bounds."""
         pause, wait = max(REFRESH, self.problem.nodes // 1500), 0
         while (place := self.candidates.next()) >= 0:
+            if not self._going_on():
+                return False
             if wait == 0:
                 wait = pause
                 self._refit()
@@ -201,30 +207,30 @@ class _Way:
                 if self.loss.moves:
                     self.coarser = self.candidates.crowds(coarser=True)
             wait -= 1
-            self._learn(self._look(self._aim(place)))
-            if not self._going_on():
-                return False
+            there = self._aim(place)
+            self._learn(there, self._look(there))
         return True
 
-    def _look(self, node: Node) -> NodeOutcome:
+    def _look(self, place: int) -> NodeOutcome:
+        node = self.candidates.node(place)
         outcome = self.search._look(node)
-        self.candidates.done(node)
+        self.candidates.done(place)
         self.suppression.observe(node, self._odds(outcome.suppressed))
         if self.loss.moves:
             self.detail.observe(node, math.log(self.loss.bound_above(outcome)))
         return outcome
 
-    def _learn(self, outcome: NodeOutcome) -> None:
+    def _learn(self, place: int, outcome: NodeOutcome) -> None:
         """What a look says about other nodes."""
         dead, loss = outcome.suppressed > self.limit, self.loss
         if loss.moves:
-            finding = Finding(outcome.node, dead, None, loss.bound_below(outcome), loss.bound_above(outcome))
+            finding = NodeFinding(place, dead, None, loss.bound_below(outcome), loss.bound_above(outcome))
         else:
             raised = loss.below(outcome) if outcome.suppressed and not dead else None
-            finding = Finding(outcome.node, dead, raised)
+            finding = NodeFinding(place, dead, raised)
         self.candidates.learn(finding, self._ceiling)
         if not dead:
-            self.candidates.fits(outcome.node, outcome.suppressed)
+            self.candidates.fits(place, outcome.suppressed)
         else:
             self._single_out(outcome)
 
@@ -238,7 +244,8 @@ class _Way:
             self.skip, self.skipped = 2 * self.skip + 1, 0
 
     def _going_on(self) -> bool:
-        least = self.candidates.least()
+        """Whether to look further; asked when the next candidate is known."""
+        least = self.candidates.least
         return self.search._going_on(math.inf if math.isinf(least) else self.loss.price(least))
 
     @property
@@ -263,6 +270,9 @@ class _Way:
         return chain
 
     def _refit(self) -> None:
+        # Less and less often: much is known by then.
+        if 4 * len(self.suppression.seen) < self.search.found.evaluated:
+            return
         self.suppression.refit()
         if self.loss.moves:
             self.detail.refit()
@@ -273,9 +283,9 @@ class _Way:
         if not len(candidates.place):
             return -1
         self._refit()
-        odds = candidates.gathered([np.array(table) for table in self.suppression.tables], np.add)
+        odds = candidates.gathered(self.suppression.by_column(), np.add)
         if self.loss.moves:
-            costs = candidates.gathered([np.array(table) for table in self.detail.tables], np.add)
+            costs = candidates.gathered(self.detail.by_column(), np.add)
             least = -math.inf if math.isinf(best) else math.log(max(best, 1e-300))
         else:
             suppressed = self.people / (1 + np.exp(-odds))
@@ -290,30 +300,81 @@ class _Way:
         """Bounds so that what columns add to them adds up."""
         return np.log(bounds) if self.loss.times else bounds
 
-    def _aim(self, place: int) -> Node:
-        """The node whose look will probably rule out most candidates, on the way from one of them."""
-        candidates = self.candidates
-        start = candidates.node(place)
+    def _aim(self, place: int) -> int:
+        """The node whose look will probably rule out most candidates, on the way from the next of them."""
         if place == self.last:
-            return start
+            return place
         self.last = place
-        enough = min(self._needed(start, place), self.limit + 1)
+        candidates, ceiling = self.candidates, self._ceiling
+        enough = min(self._needed(place, ceiling), self.limit + 1)
         need = self._odds(max(enough - 0.5, 0.0))
         tables, spread = self.suppression.tables, self.suppression.spread
-        score, node = climb(start, candidates, self.finer, tables, need, spread, up=True, enough=enough)
-        if self.loss.moves and not math.isinf(self._ceiling):
-            least = math.log(max(self._ceiling - candidates.beyond(place), 1e-300))
+        score, there = candidates.climb(place, self.finer, tables, need, spread, up=True, enough=enough)
+        if self.loss.moves and not math.isinf(ceiling):
+            least = math.log(max(ceiling - candidates.beyond(), 1e-300))
             tables, spread = self.detail.tables, self.detail.spread
-            other, down = climb(start, candidates, self.coarser, tables, least, spread, up=False)
+            other, down = candidates.climb(place, self.coarser, tables, least, spread, up=False)
             if other > score:
-                return down
-        return node
+                there = down
+        return there
 
-    def _needed(self, node: Node, place: int) -> float:
-        """How many suppressed people it takes to rule a candidate out."""
-        if math.isinf(self._ceiling):
+    def _needed(self, place: int, ceiling: float) -> float:
+        """How many suppressed people it takes to rule out the next candidate."""
+        node = self.candidates.node(place)
+        slope = math.fsum([table[level] for table, level in zip(self.slopes, node, strict=True)])
+        if math.isinf(ceiling) or slope <= 0:
             return math.inf
-        slope = sum(float(table[level]) for table, level in zip(self.loss.slopes, node, strict=True))
-        bounds = np.array([self._ceiling, self.candidates.bound_of(place)])
-        high, low = self._scaled(bounds).tolist()
-        return (high - low) / slope if slope > 0 else math.inf
+        least = self.candidates.least
+        return (math.log(ceiling / least) if self.loss.times else ceiling - least) / slope
+
+
+# Prediction of what a node will come to, from those looked at so far: steers a search, and decides nothing.
+PENALTY = 1.0
+"""How reluctantly a level gets an offset of its own."""
+
+
+class Prediction:
+    """A ridge regression on the bits of a node, with offsets per column and level: a table per column."""
+
+    def __init__(self, problem: LatticeProblem) -> None:
+        self.shape, features = problem.shape, 1 + sum(problem.shape)
+        self.starts = np.array([0, *accumulate(problem.shape)][: len(problem.shape)], dtype=np.int64)
+        self.bits = np.concatenate([np.zeros(0), *(ladder.bits for ladder in problem.ladders)])
+        self.moments = np.diag(np.concatenate([[1e-3], np.full(features - 1, PENALTY)]))
+        self.products = np.zeros(features)
+        self.seen: list[tuple[Node, float]] = []
+        self.mean = 0.0
+        self.spread = 1.0
+        """How far predictions were off."""
+        self.tables = np.zeros(features - 1)
+        """Per column and level, one after another, the parts of what is expected."""
+
+    def observe(self, node: Node, value: float) -> None:
+        """What a node came to."""
+        self.seen.append((node, value))
+
+    def refit(self) -> None:
+        """Take in what was observed since the last time."""
+        if not self.seen or not self.shape:
+            return
+        places = np.array([node for node, _ in self.seen], dtype=np.int64) + self.starts
+        values = np.array([value for _, value in self.seen])
+        self.seen = []
+        if not self.tables.any():
+            self.mean = float(values.mean())
+        else:
+            off = values - self.tables[places].sum(axis=1)
+            recent = min(len(off), 32) / 32
+            self.spread = max(0.05, float((1 - recent) * self.spread + recent * np.sqrt((off * off).mean())))
+        rows = np.zeros((len(places), len(self.products)))
+        rows[:, 0] = self.bits[places].sum(axis=1)
+        np.put_along_axis(rows, places + 1, 1.0, axis=1)
+        # Not by BLAS, which would wake other processors for so little.
+        self.moments += np.einsum("ri,rj->ij", rows, rows)
+        self.products += np.einsum("ri,r->i", rows, values - self.mean)
+        weights = np.linalg.solve(self.moments, self.products)
+        self.tables = self.mean / len(self.shape) + weights[0] * self.bits + weights[1:]
+
+    def by_column(self) -> list[Floats]:
+        """The same by column."""
+        return np.split(self.tables, self.starts[1:].tolist())

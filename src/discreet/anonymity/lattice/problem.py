@@ -107,6 +107,11 @@ class Ladder:
         return np.bincount(self.standing[level], weights=self.people, minlength=self.size).astype(np.int64)
 
 
+def derived(classes: Classes) -> dict[object, object]:
+    """What was made of classes, which never change, and is wanted again."""
+    return vars(classes).setdefault("_derived", {})  # type: ignore[no-any-return]
+
+
 @dataclass(frozen=True, eq=False)
 class LatticeProblem:
     """Everything about a table that a search over its lattice needs."""
@@ -118,12 +123,12 @@ class LatticeProblem:
     @classmethod
     def of(cls, classes: Classes) -> LatticeProblem:
         """From classes at their finest level; made once for the same classes."""
-        made = classes.memo.get(cls)
+        made = derived(classes).get(cls)
         if not isinstance(made, LatticeProblem):
             columns = zip(classes.columns, classes.codes, strict=True)
             rows = classes.rows
             ladders = tuple(Ladder.of(column, codes, rows) for column, codes in columns)
-            made = classes.memo[cls] = cls(classes.at([ladder.first for ladder in ladders]), ladders)
+            made = derived(classes)[cls] = cls(classes.at([ladder.first for ladder in ladders]), ladders)
         return made
 
     def levels(self, node: Node) -> Node:

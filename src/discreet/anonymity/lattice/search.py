@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 from discreet.anonymity.lattice import problem as lattice_problem
-from discreet.anonymity.lattice.bounded import BoundedSearch, best_minimal
-from discreet.anonymity.lattice.evaluate import ByClasses, BySize, Evaluate
+from discreet.anonymity.lattice.best_first import BoundedSearch, best_minimal
+from discreet.anonymity.lattice.candidates import LiveNodes
+from discreet.anonymity.lattice.evaluate import ByClasses, BySize, Evaluate, compiled
 from discreet.anonymity.lattice.exact import Search, SearchProgress, SearchResult, Watch
+from discreet.anonymity.lattice.native_engine import CompiledNodes
 from discreet.anonymity.lattice.problem import LatticeProblem, Node, NodeOutcome
 from discreet.anonymity.limits import Requirements, Size
 from discreet.anonymity.losses import Loss, make_loss
@@ -28,8 +31,9 @@ def search_levels(
     sieve, judge = _evaluators(problem, limits, engine)
     if search != "ola":
         kind = BoundedSearch if huge else Search
-        run = kind(problem, loss=measure, limit=limits.suppressible, sieve=sieve, judge=judge, watch=watch)
-        return run.run().at_levels(problem)
+        nodes = CompiledNodes if compiled(problem, engine) else LiveNodes
+        options: dict[str, Any] = {"sieve": sieve, "judge": judge, "watch": watch, "nodes": nodes}
+        return kind(problem, loss=measure, limit=limits.suppressible, **options).run().at_levels(problem)
     if huge:
         raise UsageError(
             f'{problem.nodes:,} combinations of levels are too many for search="ola".', remedy='Use search="best".'

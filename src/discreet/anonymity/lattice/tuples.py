@@ -8,14 +8,14 @@ first columns, the tuples are merged once as far as those columns allow.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 from typing import Protocol
 
 import numpy as np
 
-from discreet.anonymity.lattice.problem import LatticeProblem, Node
+from discreet.anonymity.lattice.problem import LatticeProblem, Node, derived
 from discreet.kernel.arrays import Floats, Ints, group, pack
 
 COMBINATIONS = 2**12
@@ -59,6 +59,9 @@ class Tuples:
         self.problem = problem
         # Columns of many values first: to merge them saves most.
         self.order = sorted(range(len(problem.shape)), key=lambda place: -problem.ladders[place].size)
+        self.prefixes = [
+            (itemgetter(*self.order[:many]), self.order[:many]) for many in PREFIXES if many < len(problem.shape)
+        ]
         self.groups = self._grouped()
         counts = problem.classes.rows
         rows = np.arange(len(counts))
@@ -105,18 +108,15 @@ class Tuples:
     def source(self, node: Node, merge: Merger) -> Merged:
         """The fewest tuples at hand from which a node can be counted; merged further where that is asked for again."""
         start = self.finest
-        for many in PREFIXES:
-            if many >= len(node):
-                break
-            chosen = self.order[:many]
-            floor = tuple(level if place in chosen else 0 for place, level in enumerate(node))
-            held = self.merged.get(floor)
+        for levels_of, columns in self.prefixes:
+            levels = levels_of(node)
+            held = self.merged.get(levels)
             if held is None:
-                if floor not in self.asked:
-                    self.asked.add(floor)
+                if levels not in self.asked:
+                    self.asked.add(levels)
                     continue
-                held = self._further(start, floor, merge) if any(floor) else start
-                self.merged[floor] = held
+                floor = tuple(level if place in columns else 0 for place, level in enumerate(node))
+                held = self.merged[levels] = self._further(start, floor, merge) if any(floor) else start
             start = held
         return start
 
@@ -139,25 +139,36 @@ class Tuples:
             common += np.sum([np.log(tally[standing]) for tally, standing in tallies], axis=0).take(codes)
         return common
 
+    @cached_property
+    def agreement(self) -> list[Ints]:
+        """Per column and level, the code that each code becomes, as one table."""
+        return [np.array(ladder.standing) for ladder in self.problem.ladders]
+
+    def places_around(self, row: int) -> list[Ints]:
+        """Per group and id, where in the lattice it first agrees with a tuple; past the end where it never does."""
+        places, nodes = [], self.problem.nodes
+        stride = nodes
+        for ladder, codes, table in zip(self.problem.ladders, self.problem.codes, self.agreement, strict=True):
+            stride //= ladder.height
+            code = int(codes[row])
+            first = (table != table[:, code, None]).sum(axis=0)
+            places.append(np.where(first < ladder.height, first * stride, nodes))
+        return [
+            np.sum([places[at].take(codes) for at, codes in zip(own.places, own.codes, strict=True)], axis=0)
+            for own in self.groups
+        ]
+
     def around(self, row: int) -> Ints:
         """At every node of the lattice, the rows that look like a tuple.
 
         Each tuple is counted at the lowest level of every column at which it agrees with that one; what is below a node
         is then added up.
         """
-        problem, nodes, keys = self.problem, self.problem.nodes, np.zeros(len(self.finest.rows), dtype=np.int64)
-        strides = [math.prod(problem.shape[place + 1 :]) for place in range(len(problem.shape))]
-        agreeing = []
-        for ladder, codes, stride in zip(problem.ladders, problem.codes, strides, strict=True):
-            code = int(codes[row])
-            differ = np.array([standing != standing[code] for standing in ladder.standing])
-            first = differ.sum(axis=0)
-            agreeing.append(np.where(first < ladder.height, first * stride, nodes))
-        for columns in self.groups:
-            parts = zip(columns.places, columns.codes, strict=True)
-            keys += np.sum([agreeing[place][codes] for place, codes in parts], axis=0).take(columns.ids)
+        keys, nodes = np.zeros(len(self.finest.rows), dtype=np.int64), self.problem.nodes
+        for places, ids in zip(self.places_around(row), self.finest.ids, strict=True):
+            keys += places.take(ids)
         sizes = np.bincount(np.minimum(keys, nodes), weights=self.finest.weights, minlength=nodes + 1)[:nodes]
-        return added_up(sizes.astype(np.int64), problem.shape)
+        return added_up(sizes.astype(np.int64), self.problem.shape)
 
 
 def added_up(numbers: Ints, shape: Node, *, down: bool = False) -> Ints:
@@ -182,35 +193,31 @@ class NumpyCounter:
     """Counts the classes of a node in numpy."""
 
     def __init__(self, problem: LatticeProblem) -> None:
-        tuples = problem.classes.memo.get(NumpyCounter)
+        tuples = derived(problem.classes).get(NumpyCounter)
         if not isinstance(tuples, Tuples):
-            tuples = problem.classes.memo[NumpyCounter] = Tuples(problem)
+            tuples = derived(problem.classes)[NumpyCounter] = Tuples(problem)
         self.tuples: Tuples = tuples
 
     def sizes(self, node: Node) -> Ints:
         """The rows of every class."""
-        return self._merge(self.tuples.source(node, self._merge), node)[1]
+        return self.merge(self.tuples.source(node, self.merge), node)[1]
 
-    def look(self, node: Node, k: int) -> tuple[int, int, int, int, _Small]:
+    def look(self, node: Node, k: int) -> tuple[int, int, int, int, SmallClasses]:
         """Rows in classes below k, larger classes, the sum of squares of all and of the larger, and the small ones."""
-        tuples = self.tuples.source(node, self._merge)
+        tuples = self.tuples.source(node, self.merge)
         keys, bound = self._keys(tuples, node)
         if bound <= 12 * len(keys) + 2048:
             sizes: Floats | Ints = np.bincount(keys, weights=tuples.weights, minlength=bound)
             large = sizes[np.flatnonzero(sizes >= k)]
-            small = _Small(tuples, keys, sizes, k, keys)
+            small = _Small(self.tuples, node, tuples, keys, sizes, k, keys)
         else:
             first, sizes = _alike(keys, bound, tuples.counts)
             large = sizes[sizes >= k]
-            small = _Small(tuples, None, sizes, k, first)
+            small = _Small(self.tuples, node, tuples, None, sizes, k, first)
         total = self.tuples.problem.people
         if total * total >= 2**53:
             sizes, large = sizes.astype(np.int64), large.astype(np.int64)
         return total - int(large.sum()), len(large), _squares(sizes), _squares(large), small
-
-    def around(self, rows: Ints) -> Ints:
-        """At every node of the lattice, the rows that look like the rarest of some tuples."""
-        return self.tuples.around(int(rows[self.tuples.rarity[rows].argmin()]))
 
     def _keys(self, tuples: Merged, node: Node) -> tuple[Ints, int]:
         """A key per tuple, equal where tuples are alike at the node, and a bound of the keys."""
@@ -227,14 +234,29 @@ class NumpyCounter:
             bound *= left
         return (np.zeros(len(tuples.rows), dtype=np.int64) if keys is None else keys), bound
 
-    def _merge(self, tuples: Merged, node: Node) -> tuple[Ints, Ints]:
-        return _alike(*self._keys(tuples, node), tuples.counts)
+    def merge(self, tuples: Merged, node: Node) -> tuple[Ints, Ints]:
+        """The first tuple of each class, in their order, and the rows of each class."""
+        first, counts = _alike(*self._keys(tuples, node), tuples.counts)
+        order = np.argsort(first)
+        return first[order], counts[order]
+
+
+class SmallClasses(Protocol):
+    """The classes of a node that are too small."""
+
+    def by_value(self) -> tuple[Ints, ...]:
+        """Per column, their rows by the code that stands for their value."""
+
+    def around(self) -> Ints:
+        """At every node of the lattice, the rows that look like the rarest of them."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Small:
     """The small classes of a node; counted by value when somebody asks."""
 
+    whole: Tuples
+    node: Node
     tuples: Merged
     keys: Ints | None
     """The class of each tuple, where that is known."""
@@ -243,13 +265,32 @@ class _Small:
     first: Ints
     """Else a tuple of each class."""
 
-    def rows(self) -> tuple[Ints, Ints]:
+    def _rows(self) -> tuple[Ints, Ints]:
         """Tuples in small classes, and their rows."""
         if self.keys is None:
             chosen = np.flatnonzero(self.sizes < self.k)
             return self.tuples.rows[self.first[chosen]], self.sizes[chosen].astype(np.int64)
         chosen = np.flatnonzero((self.sizes < self.k).take(self.keys))
         return self.tuples.rows[chosen], self.tuples.counts[chosen]
+
+    def by_value(self) -> tuple[Ints, ...]:
+        """Per column, their rows by the code that stands for their value."""
+        rows, counts = self._rows()
+        problem, weights = self.whole.problem, counts.astype(np.float64)
+        return tuple(
+            np.bincount(ladder.standing[level][codes[rows]], weights=weights, minlength=ladder.size).astype(np.int64)
+            for ladder, level, codes in zip(problem.ladders, self.node, problem.codes, strict=True)
+        )
+
+    def around(self) -> Ints:
+        """At every node of the lattice, the rows that look like the rarest of them."""
+        rows = self._rows()[0]
+        if self.keys is not None:
+            # The first tuple of each class.
+            chosen = np.flatnonzero((self.sizes < self.k).take(self.keys))
+            rows = self.tuples.rows[chosen[np.unique(self.keys[chosen], return_index=True)[1]]]
+        rows = np.sort(rows)
+        return self.whole.around(int(rows[self.whole.rarity[rows].argmin()]))
 
 
 def _squares(sizes: Floats | Ints) -> int:
@@ -273,12 +314,3 @@ def _sorted(keys: Ints, bound: int) -> Ints:
     if bound > 2**16:
         order = order[np.argsort((keys >> 16).astype(np.uint16)[order], kind="stable")]
     return order
-
-
-def spread_by_value(problem: LatticeProblem, node: Node, rows: Ints, counts: Ints) -> tuple[Ints, ...]:
-    """Per column, rows of some tuples by the code that stands for their value at a node."""
-    weights = counts.astype(np.float64)
-    return tuple(
-        np.bincount(ladder.standing[level][codes[rows]], weights=weights, minlength=ladder.size).astype(np.int64)
-        for ladder, level, codes in zip(problem.ladders, node, problem.codes, strict=True)
-    )
