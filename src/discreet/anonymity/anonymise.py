@@ -17,6 +17,7 @@ from discreet.anonymity.result import Anonymised, Certificate
 from discreet.attacker import Attack
 from discreet.errors import HierarchyError, Unsatisfiable, UsageError
 from discreet.kernel import Classes, Countable, Recoding
+from discreet.kernel.arrays import group, pack, total
 from discreet.kernel.serialise import json_of
 from discreet.risk.assessment import Governed
 from discreet.risk.input_tables import PolicyLike, opened
@@ -171,8 +172,16 @@ def anonymise(
 
 def published_at(classes: Classes, limits: Requirements, node: Node) -> Recoding:
     """The recoding to a node; what is published is decided on its classes, not taken from a search."""
-    coarse = classes.at(node)
-    return Recoding.of_levels(classes, node, kept=coarse.keep(~limits.violated(coarse)).holds(classes))
+    if not limits.plain or classes.members is not None:
+        coarse = classes.at(node)
+        return Recoding.of_levels(classes, node, kept=coarse.keep(~limits.violated(coarse)).holds(classes))
+    # By size alone: the classes need not be made, only counted.
+    columns = list(zip(classes.columns, node, classes.codes, strict=True))
+    codes = tuple(column.hierarchy.map(column.level, level)[codes] for column, level, codes in columns)
+    labels = tuple(column.hierarchy.labels[level] for column, level, _ in columns)
+    keys, bound = pack(codes, [len(values) for values in labels], len(classes))
+    _, member, groups = group(keys, bound)
+    return Recoding(classes, labels, codes, (total(member, classes.sizes, groups) >= limits.k)[member])
 
 
 def unsatisfied(limits: Requirements) -> Unsatisfiable:

@@ -45,8 +45,22 @@ def group(keys: Ints, bound: int) -> tuple[Ints, Ints, int]:
         number_of = np.empty(bound, dtype=np.int64)
         number_of[present] = np.arange(len(present))
         return first_of[present], number_of[keys], len(present)
-    _, first, member = np.unique(keys, return_index=True, return_inverse=True)
-    return first, member.reshape(-1), len(first)
+    order = by_digits(keys, bound)
+    ordered = keys[order]
+    new = np.concatenate([[True], ordered[1:] != ordered[:-1]]) if len(keys) else np.zeros(0, dtype=bool)
+    member = np.empty(len(keys), dtype=np.int64)
+    member[order] = np.cumsum(new) - 1
+    return order[new], member, int(new.sum())
+
+
+def by_digits(keys: Ints, bound: int) -> Ints:
+    """A stable order of keys from 0 to a bound, by digits of 16 bits where few are needed: several times as quick."""
+    if bound > 2**32:
+        return np.argsort(keys, kind="stable")
+    order = np.argsort(keys.astype(np.uint16), kind="stable")
+    if bound > 2**16:
+        order = order[np.argsort((keys >> 16).astype(np.uint16)[order], kind="stable")]
+    return order
 
 
 def total(member: Ints, counts: Ints, groups: int) -> Ints:

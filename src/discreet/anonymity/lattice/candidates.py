@@ -16,8 +16,6 @@ from discreet.anonymity.lattice.tuples import added_up
 from discreet.anonymity.losses import everywhere
 from discreet.kernel.arrays import Floats, Ints
 
-WIDTH = 4.0
-"""So many times the usual error of a prediction lie between never and always."""
 LIVE, DEAD, COSTLY, DONE = 0, 1, 2, 3
 """May still be best; suppresses too much; costs too much; evaluated."""
 
@@ -213,15 +211,16 @@ class LiveNodes:
         return int((self.status == DEAD).sum()), int((self.status == COSTLY).sum())
 
     def climb(
-        self, place: int, crowd: Ints, tables: Floats, need: float, spread: float, *, up: bool, enough: float = 0.0
+        self, place: int, crowd: Ints, tables: Floats, need: float, reach: float, *, up: bool, enough: float = 0.0
     ) -> tuple[float, int]:
         """The way from a node over neighbours as long as more candidates are likely to be ruled out by a look.
 
         Where a look at a node is expected to come to what the tables add up to, it rules its candidates out if that is
-        more than needed; not where fewer people than enough are suppressed for sure.
+        more than needed; not where fewer people than enough are suppressed for sure. Half of reach beyond what is needed,
+        that is taken for certain.
         """
         parts, starts, strides, shape = tables.tolist(), self.starts, self.strides, self.shape
-        step, reach, node, expected = 1 if up else -1, WIDTH * spread, list(self.node(place)), 0.0
+        step, node, expected = 1 if up else -1, list(self.node(place)), 0.0
         for start, level in zip(starts, node, strict=True):
             expected += parts[start + level]
         # A look at the node itself settles it, whatever it finds.

@@ -192,14 +192,54 @@ void discreet_add_up(int64_t *numbers, int64_t nodes, int64_t columns, const int
     }
 }
 
+typedef struct {
+    int64_t columns, nodes;
+    const int64_t *const *const *standing; /* per column and level, what each code becomes */
+    const int64_t *heights, *sizes;        /* of each column */
+    const int64_t *columns_of;             /* per group, how many columns it has */
+    const int64_t *column;                 /* which those are, group after group */
+    const uint32_t *const *codes;          /* and what code each of them has, by id */
+    const int64_t *ids_of;                 /* per group, how many ids */
+    const uint32_t *const *own;            /* per column, the code of each tuple of the table */
+    int64_t *agree, *places;               /* room for as many as there are codes, and ids */
+} Lattice;
+
 /* Tuples by the place of the lowest node at which they are like one; what agrees nowhere has places past the end. */
-void discreet_around(const Tuples *t, const int64_t *const *places, int64_t nodes, int64_t *out) {
-    for (int64_t row = 0; row < t->tuples; row++) {
+void discreet_around(const Tuples *t, const Lattice *l, int64_t row, int64_t *out) {
+    int64_t stride = l->nodes, *agree = l->agree;
+    for (int64_t j = 0; j < l->columns; j++) {
+        const uint32_t code = l->own[j][row];
+        stride /= l->heights[j];
+        for (int64_t c = 0; c < l->sizes[j]; c++) {
+            int64_t differ = 0;
+            for (int64_t level = 0; level < l->heights[j]; level++)
+                differ += l->standing[j][level][c] != l->standing[j][level][code];
+            agree[c] = differ < l->heights[j] ? differ * stride : l->nodes;
+        }
+        agree += l->sizes[j];
+    }
+    int64_t *places = l->places, at = 0;
+    for (int64_t g = 0; g < t->groups; g++) {
+        for (int64_t id = 0; id < l->ids_of[g]; id++)
+            places[id] = 0;
+        for (int64_t n = 0; n < l->columns_of[g]; n++, at++) {
+            const int64_t *agreed = l->agree;
+            for (int64_t j = 0; j < l->column[at]; j++)
+                agreed += l->sizes[j];
+            for (int64_t id = 0; id < l->ids_of[g]; id++)
+                places[id] += agreed[l->codes[at][id]];
+        }
+        places += l->ids_of[g];
+    }
+    for (int64_t tuple = 0; tuple < t->tuples; tuple++) {
         int64_t place = 0;
-        for (int64_t g = 0; g < t->groups; g++)
-            place += places[g][t->ids[g][row]];
-        if (place < nodes)
-            out[place] += t->counts[row];
+        const int64_t *of = l->places;
+        for (int64_t g = 0; g < t->groups; g++) {
+            place += of[t->ids[g][tuple]];
+            of += l->ids_of[g];
+        }
+        if (place < l->nodes)
+            out[place] += t->counts[tuple];
     }
 }
 
@@ -309,7 +349,7 @@ typedef struct {
     const int64_t *crowd;
     const double *tables; /* per column and level, its part of what is expected */
     const int64_t *starts;
-    double need, spread, width, enough;
+    double need, reach, enough;
     int64_t up;
     double score; /* out */
 } Climb;
@@ -324,7 +364,7 @@ static double score_of(double expected, double need, double reach, int64_t crowd
 /* The place at the end of the way over neighbours as long as more candidates are likely to be ruled out. */
 int64_t discreet_climb(Climb *c, int64_t place) {
     const int64_t step = c->up ? 1 : -1;
-    const double reach = c->width * c->spread;
+    const double reach = c->reach;
     double expected = 0;
     for (int64_t j = 0; j < c->columns; j++)
         expected += c->tables[c->starts[j] + place / c->strides[j] % c->shape[j]];

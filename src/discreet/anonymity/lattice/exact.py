@@ -24,6 +24,9 @@ from discreet.kernel.arrays import Floats
 
 GUESSES = 8
 """Looks at the nodes that are predicted to be best, before anything is proven."""
+WIDTH, CLASS_WIDTH, DOWN_WIDTH = 4.0, 3.0, 2.0
+"""So many times the usual error of a prediction lie between never and always: as found by trying, for losses of columns,
+for losses of classes, and for those on the way down."""
 WORTH_A_LOOK = 8
 """Singling a person out costs about as much as two looks; it should rule out more."""
 REFRESH = 16
@@ -271,7 +274,7 @@ class _Way:
 
     def _refit(self) -> None:
         # Less and less often: much is known by then.
-        if 4 * len(self.suppression.seen) < self.search.found.evaluated:
+        if 16 * len(self.suppression.seen) < self.search.found.evaluated:
             return
         self.suppression.refit()
         if self.loss.moves:
@@ -309,11 +312,12 @@ class _Way:
         enough = min(self._needed(place, ceiling), self.limit + 1)
         need = self._odds(max(enough - 0.5, 0.0))
         tables, spread = self.suppression.tables, self.suppression.spread
-        score, there = candidates.climb(place, self.finer, tables, need, spread, up=True, enough=enough)
+        reach = spread * (CLASS_WIDTH if self.loss.moves else WIDTH)
+        score, there = candidates.climb(place, self.finer, tables, need, reach, up=True, enough=enough)
         if self.loss.moves and not math.isinf(ceiling):
             least = math.log(max(ceiling - candidates.beyond(), 1e-300))
             tables, spread = self.detail.tables, self.detail.spread
-            other, down = candidates.climb(place, self.coarser, tables, least, spread, up=False)
+            other, down = candidates.climb(place, self.coarser, tables, least, spread * DOWN_WIDTH, up=False)
             if other > score:
                 there = down
         return there

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.anonymity.lattice.candidates import DONE, WIDTH, LiveNodes, NodeFinding
+from discreet.anonymity.lattice.candidates import DONE, LiveNodes, NodeFinding
 from discreet.anonymity.lattice.problem import LatticeProblem, Node, derived
 from discreet.anonymity.lattice.tuples import Merged, NumpyCounter, SmallClasses, Tuples
 from discreet.kernel.arrays import Floats, Ints
@@ -43,6 +43,14 @@ class _Work(ctypes.Structure):
     )  # fmt: skip
 
 
+class _Lattice(ctypes.Structure):
+    _fields_ = (
+        ("columns", Int), ("nodes", Int), ("standing", Pointer), ("heights", Pointer), ("sizes", Pointer),
+        ("columns_of", Pointer), ("column", Pointer), ("codes", Pointer), ("ids_of", Pointer), ("own", Pointer),
+        ("agree", Pointer), ("places", Pointer),
+    )  # fmt: skip
+
+
 class _LiveStruct(ctypes.Structure):
     _fields_ = (
         ("count", Int), ("place", Pointer), ("bound", Pointer), ("outer", Pointer), ("rest", Pointer), ("packed", Pointer),
@@ -55,8 +63,8 @@ class _LiveStruct(ctypes.Structure):
 class _Climb(ctypes.Structure):
     _fields_ = (
         ("columns", Int), ("shape", Pointer), ("strides", Pointer), ("status", Pointer), ("most", Pointer),
-        ("crowd", Pointer), ("tables", Pointer), ("starts", Pointer), ("need", Double), ("spread", Double),
-        ("width", Double), ("enough", Double), ("up", Int), ("score", Double),
+        ("crowd", Pointer), ("tables", Pointer), ("starts", Pointer), ("need", Double), ("reach", Double),
+        ("enough", Double), ("up", Int), ("score", Double),
     )  # fmt: skip
 
 
@@ -123,6 +131,32 @@ class _Packed:
         self.address = ctypes.addressof(self.struct)
 
 
+class _Table:
+    """Columns, levels and groups as the library reads them."""
+
+    def __init__(
+        self, problem: LatticeProblem, tuples: Tuples, standing: Sequence[_Addresses], own: _Addresses
+    ) -> None:
+        groups = tuples.groups
+        self.standing = (Pointer * len(standing))(*(stands.address for stands in standing))
+        self.heights, self.sizes, self.columns_of, self.column, self.ids_of = (
+            np.array(numbers, dtype=np.int64)
+            for numbers in (
+                problem.shape,
+                [ladder.size for ladder in problem.ladders],
+                [len(own.places) for own in groups],
+                [place for own in groups for place in own.places],
+                [len(own.codes[0]) for own in groups],
+            )
+        )
+        self.codes = _Addresses([codes for own in groups for codes in own.codes], np.uint32)
+        numbers = map(_address, (self.heights, self.sizes, self.columns_of, self.column))
+        self.fields = (
+            len(problem.shape), problem.nodes, ctypes.addressof(self.standing), *numbers, self.codes.address,
+            _address(self.ids_of), own.address,
+        )  # fmt: skip
+
+
 class _Shared:
     """What all searches over one table read."""
 
@@ -133,6 +167,7 @@ class _Shared:
         self.codes = _Addresses(problem.codes, np.uint32)
         self.standing = [_Addresses(ladder.standing, np.int64) for ladder in problem.ladders]
         self.stands = [list(stands.starts) for stands in self.standing]
+        self.lattice = _Table(problem, self.tuples, self.standing, self.codes)
         self.starts = np.array([0, *np.cumsum([ladder.size for ladder in problem.ladders])], dtype=np.int64)
         self.levels = [_picker(group.places) for group in self.tuples.groups]
 
@@ -232,10 +267,13 @@ class CompiledCounter:
         """At every node of the lattice, the rows that look like the rarest of the small classes."""
         tuples = self.shared.tuples
         row = self.library.discreet_rarest(self.work_at, small.k, small.packed.rows_address, _address(tuples.rarity))
-        places = _Addresses(tuples.places_around(row), np.int64)
         out = np.zeros(self.problem.nodes, dtype=np.int64)
-        finest = self.shared.of(tuples.finest)
-        self.library.discreet_around(finest.address, places.address, len(out), _address(out))
+        finest, lattice = self.shared.of(tuples.finest), self.shared.lattice
+        # Room of its own: another search may ask at the same time.
+        agree = np.empty(int(self.shared.starts[-1]), dtype=np.int64)
+        places = np.empty(int(lattice.ids_of.sum()), dtype=np.int64)
+        struct = _Lattice(*lattice.fields, _address(agree), _address(places))
+        self.library.discreet_around(finest.address, ctypes.addressof(struct), row, _address(out))
         shape = np.array(self.problem.shape, dtype=np.int64)
         self.library.discreet_add_up(_address(out), len(out), len(shape), _address(shape), 0)
         return out
@@ -284,7 +322,7 @@ class CompiledNodes(LiveNodes):
         self.most_at = _address(self.most)
         self.way = _Climb(
             columns=len(shape), shape=_address(self.shape_array), strides=_address(self.stride_array),
-            most=self.most_at, starts=_address(self.table_starts), width=WIDTH,
+            most=self.most_at, starts=_address(self.table_starts),
         )  # fmt: skip
         self.at_way = ctypes.addressof(self.way)
         self.half_levels = [(len(levels), _address(levels)) for levels in self.levels]
@@ -357,11 +395,11 @@ class CompiledNodes(LiveNodes):
         return crowd
 
     def climb(
-        self, place: int, crowd: Ints, tables: Floats, need: float, spread: float, *, up: bool, enough: float = 0.0
+        self, place: int, crowd: Ints, tables: Floats, need: float, reach: float, *, up: bool, enough: float = 0.0
     ) -> tuple[float, int]:
         """The way from a node over neighbours as long as more candidates are likely to be ruled out by a look."""
         way = self.way
-        way.crowd, way.tables, way.need, way.spread = _address(crowd), _address(tables), need, spread
+        way.crowd, way.tables, way.need, way.reach = _address(crowd), _address(tables), need, reach
         way.up, way.enough = up, enough
         there = int(self.library.discreet_climb(self.at_way, place))
         return float(way.score), there
