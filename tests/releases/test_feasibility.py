@@ -153,8 +153,8 @@ def test_the_grid_of_the_paper_counts_each_node_once() -> None:
         grid.at(3, 0.1)
 
 
-def test_tuples_that_do_not_fit_into_one_integer() -> None:
-    """Thirteen columns of more than 16 values: 65 bits."""
+def test_tuples_of_many_columns() -> None:
+    """Thirteen columns of more than 16 values: more than one integer holds."""
     rng = np.random.default_rng(3)
     names = [f"q{place}" for place in range(13)]
     base = [[str(value) for value in row] for row in rng.integers(0, 32, (40, 13)).tolist()]
@@ -162,7 +162,7 @@ def test_tuples_that_do_not_fit_into_one_integer() -> None:
     everybody = Classes.of(names, base * 8, rules=rules)
     people = Classes.of(names, base * 3, rules=rules)
     grid = feasibility_grid(people, everybody, ks=(2,), suppressions=(0.0,))
-    assert grid.counted is None
+    assert grid.counted
     alone = feasibility(people, everybody, k=2, suppression=0.0).to_dict()
     assert {**grid.cells[0].to_dict(), "factors": alone["factors"]} == {**alone, "reason": None}
 

@@ -255,77 +255,109 @@ typedef struct {
     uint8_t *status;       /* per node */
     int64_t guards;
     /* what a look found */
-    int64_t node, node_packed;
+    int64_t node_packed;
     const double *first, *second; /* per half, parts of a bound for finer nodes, or null */
     int64_t dead, times;
     double extra, more, ceiling;
-    int64_t next; /* the place of the least bound, and that */
+    double last_ceiling; /* of the last call; infinite at first */
+    int64_t settled;     /* rows with an infinite bound */
+    int64_t next;        /* the place of the least bound, and that */
     double least;
 } Candidates;
 
 enum { LIVE, DEAD, COSTLY, DONE };
 
+/* A row is settled: its bound is infinite from now on. */
+static inline void settle(Candidates *c, int64_t row, uint8_t as) {
+    if (c->status[c->place[row]] == LIVE)
+        c->status[c->place[row]] = as;
+    c->bound[row] = INFINITY;
+    c->settled++;
+}
+
+/* Take in what a look says of finer and coarser nodes; then leave out settled rows, where they are many. */
 void discreet_learn(Candidates *c) {
-    const int64_t guards = c->guards, packed = c->node_packed, most = packed | guards;
-    int64_t left = 0;
-    for (int64_t row = 0; row < c->count; row++) {
-        const int64_t own = c->packed[row], place = c->place[row];
-        double bound = c->bound[row];
-        if (place == c->node)
-            continue;
-        double above = c->above ? c->above[row] : 0, below = c->above ? c->below[row] : 0;
-        if (((most - own) & guards) == guards) {
+    const int64_t guards = c->guards, packed = c->node_packed, most = packed | guards, n = c->count;
+    const int64_t *own = c->packed;
+    double *bound = c->bound;
+    if (c->dead || c->first || c->extra != 0)
+        for (int64_t row = 0; row < n; row++) {
+            if (((most - own[row]) & guards) != guards || bound[row] == INFINITY)
+                continue;
             if (c->dead) {
-                if (c->status[place] == LIVE)
-                    c->status[place] = DEAD;
+                settle(c, row, DEAD);
                 continue;
             }
+            double raised;
             if (c->first) {
                 const double one = c->first[c->outer[row]], other = c->second[c->rest[row]];
-                const double raised = c->times ? one * other : one + other;
-                bound = raised > bound ? raised : bound;
-            } else if (c->above) {
-                below = c->extra > below ? c->extra : below;
-                const double sum = above + below;
-                bound = sum > bound ? sum : bound;
+                raised = c->times ? one * other : one + other;
+            } else {
+                c->below[row] = c->extra > c->below[row] ? c->extra : c->below[row];
+                raised = c->above[row] + c->below[row];
             }
+            bound[row] = raised > bound[row] ? raised : bound[row];
+            if (bound[row] > c->ceiling)
+                settle(c, row, COSTLY);
         }
-        if (c->above && (((own | guards) - packed) & guards) == guards) {
-            above = c->more > above ? c->more : above;
-            const double sum = above + below;
-            bound = sum > bound ? sum : bound;
+    if (c->above)
+        for (int64_t row = 0; row < n; row++) {
+            if ((((own[row] | guards) - packed) & guards) != guards || bound[row] == INFINITY)
+                continue;
+            c->above[row] = c->more > c->above[row] ? c->more : c->above[row];
+            const double raised = c->above[row] + c->below[row];
+            bound[row] = raised > bound[row] ? raised : bound[row];
+            if (bound[row] > c->ceiling)
+                settle(c, row, COSTLY);
         }
-        if (bound > c->ceiling || bound == INFINITY) {
-            if (c->status[place] == LIVE)
-                c->status[place] = COSTLY;
+    if (c->ceiling < c->last_ceiling)
+        for (int64_t row = 0; row < n; row++)
+            if (bound[row] > c->ceiling && bound[row] != INFINITY)
+                settle(c, row, COSTLY);
+    c->last_ceiling = c->ceiling;
+    if (8 * c->settled <= n)
+        return;
+    int64_t left = 0;
+    for (int64_t row = 0; row < n; row++) {
+        if (bound[row] == INFINITY)
             continue;
-        }
-        c->place[left] = place;
-        c->bound[left] = bound;
+        c->place[left] = c->place[row];
+        bound[left] = bound[row];
         c->outer[left] = c->outer[row];
         c->rest[left] = c->rest[row];
-        c->packed[left] = own;
+        c->packed[left] = own[row];
         if (c->above) {
-            c->above[left] = above;
-            c->below[left] = below;
+            c->above[left] = c->above[row];
+            c->below[left] = c->below[row];
         }
         left++;
     }
     c->count = left;
+    c->settled = 0;
 }
 
 /* The row of least bound, the first of equal ones; -1 if there is none. */
 int64_t discreet_next(Candidates *c) {
-    int64_t best = -1;
+    const double *bound = c->bound;
+    const int64_t n = c->count;
+    double lanes[4] = {INFINITY, INFINITY, INFINITY, INFINITY};
+    int64_t row = 0;
+    for (; row + 4 <= n; row += 4)
+        for (int lane = 0; lane < 4; lane++)
+            lanes[lane] = bound[row + lane] < lanes[lane] ? bound[row + lane] : lanes[lane];
     double least = INFINITY;
-    for (int64_t row = 0; row < c->count; row++)
-        if (c->bound[row] < least) {
-            least = c->bound[row];
-            best = row;
-        }
+    for (int lane = 0; lane < 4; lane++)
+        least = lanes[lane] < least ? lanes[lane] : least;
+    for (; row < n; row++)
+        least = bound[row] < least ? bound[row] : least;
     c->least = least;
-    c->next = best < 0 ? -1 : c->place[best];
-    return best;
+    c->next = -1;
+    if (least == INFINITY)
+        return -1;
+    for (row = 0; bound[row] != least; row++)
+        ;
+    c->next = c->place[row];
+    return row;
 }
 
 /* A node suppresses so few; all coarser ones suppress no more. */

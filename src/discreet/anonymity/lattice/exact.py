@@ -199,13 +199,13 @@ class _Way:
 
     def _prove(self) -> bool:
         """Rule out every candidate, in the order of their bounds."""
-        pause, wait = max(REFRESH, self.problem.nodes // 1500), 0
+        most, wait = self.problem.nodes // 1500, 0
         while (place := self.candidates.next()) >= 0:
             if not self._going_on():
                 return False
+            self._refit()
             if wait == 0:
-                wait = pause
-                self._refit()
+                wait = max(REFRESH, min(most, self.search.found.evaluated))
                 self.finer = self.candidates.crowds(coarser=False)
                 if self.loss.moves:
                     self.coarser = self.candidates.crowds(coarser=True)
@@ -274,7 +274,7 @@ class _Way:
 
     def _refit(self) -> None:
         # Less and less often: much is known by then.
-        if 16 * len(self.suppression.seen) < self.search.found.evaluated:
+        if len(self.suppression.seen) < min(16, self.search.found.evaluated // 16):
             return
         self.suppression.refit()
         if self.loss.moves:

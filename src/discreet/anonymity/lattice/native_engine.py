@@ -7,6 +7,7 @@ another engine.c, everything runs in numpy.
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -54,9 +55,9 @@ class _Lattice(ctypes.Structure):
 class _LiveStruct(ctypes.Structure):
     _fields_ = (
         ("count", Int), ("place", Pointer), ("bound", Pointer), ("outer", Pointer), ("rest", Pointer), ("packed", Pointer),
-        ("above", Pointer), ("below", Pointer), ("status", Pointer), ("guards", Int), ("node", Int), ("node_packed", Int),
+        ("above", Pointer), ("below", Pointer), ("status", Pointer), ("guards", Int), ("node_packed", Int),
         ("first", Pointer), ("second", Pointer), ("dead", Int), ("times", Int), ("extra", Double), ("more", Double),
-        ("ceiling", Double), ("next", Int), ("least", Double),
+        ("ceiling", Double), ("last_ceiling", Double), ("settled", Int), ("next", Int), ("least", Double),
     )  # fmt: skip
 
 
@@ -345,7 +346,7 @@ class CompiledNodes(LiveNodes):
         for name, array in self.held.items():
             setattr(self.struct, name, _address(array))
         self.struct.status = self.way.status = _address(self.status)
-        self.struct.count = len(self.place)
+        self.struct.count, self.struct.settled, self.struct.last_ceiling = len(self.place), 0, math.inf
 
     def _cut(self) -> None:
         """What the library left at the start of each array is all that there is."""
@@ -354,8 +355,12 @@ class CompiledNodes(LiveNodes):
             setattr(self, name, array[:count])
 
     def done(self, place: int) -> None:
-        """A node was evaluated; it leaves with what its look says."""
+        """A node was evaluated; a candidate leaves with what its look says."""
         self.status[place] = DONE
+        row = int(self.place.searchsorted(place))
+        if row < len(self.place) and self.place[row] == place:
+            self.bound[row] = math.inf
+            self.struct.settled += 1
 
     def next(self) -> int:
         """The candidate of least bound, the first of equal ones; -1 if none is left."""
@@ -366,7 +371,7 @@ class CompiledNodes(LiveNodes):
     def learn(self, found: NodeFinding, ceiling: float) -> None:
         """Take in what a look says, and leave out what is ruled out."""
         struct = self.struct
-        struct.node, struct.node_packed = found.place, self.pack(found.place)
+        struct.node_packed = self.pack(found.place)
         struct.dead, struct.extra, struct.more, struct.ceiling = found.dead, found.extra, found.above, ceiling
         if found.below is not None:
             halves = self.halves(found.below, np.multiply if self.times else np.add)
@@ -388,7 +393,7 @@ class CompiledNodes(LiveNodes):
 
     def crowds(self, *, coarser: bool) -> Ints:
         """Per node, how many candidates are nowhere coarser than it, or nowhere finer."""
-        crowd = np.bincount(self.place, minlength=len(self.status))
+        crowd = np.bincount(self.place[self.bound < math.inf], minlength=len(self.status))
         self.library.discreet_add_up(
             _address(crowd), len(crowd), len(self.shape), _address(self.shape_array), int(coarser)
         )
