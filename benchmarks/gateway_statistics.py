@@ -229,6 +229,12 @@ def audit() -> None:
         took = best_of(decide, 3).cpu
         print(f"{f'{people:,} people, {len(history.names)} cells before':44}{took:>9.3f}{took / floor:>9.1f}")
         print(f"{'  stored, without the keys: MB':44}{len(history.to_bytes()) / 1e6:>9.2f}")
+    everything = WhoAudit(variance_ratio(SETTINGS))
+    for code in tables(world.groups):
+        everything = everything.asked([AskedSet(keys[code == value]) for value in np.unique(code)])
+    print(
+        f"all {len(everything.names):,} cells of {people:,} people: {everything.reduction:.2%} about anybody, at most"
+    )
 
 
 PARTS = {"attacks": attacks, "honest": honest, "audit": audit}

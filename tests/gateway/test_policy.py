@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime, time
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from discreet.cli.main import cli
 from discreet.errors import PolicyError
 from discreet.gateway import Who
 from discreet.gateway.enforcement.decide import ExposureLimits
@@ -64,6 +67,16 @@ def test_statistics_have_safe_settings_where_the_policy_says_nothing() -> None:
 def test_the_smallest_group_of_before_still_holds() -> None:
     assert aggregates("[gateway]\nsmallest_group = 15\n").smallest == 15
     assert aggregates("[gateway]\nsmallest_group = 15\n[gateway.aggregates]\nsmallest = 9\n").smallest == 9
+
+
+def test_keys_of_earlier_versions_are_read_and_named(tmp_path: Path) -> None:
+    file = tmp_path / "policy.toml"
+    file.write_text('[gateway]\nsmallest_group = 12\nunnamed_rows = "alone"\n', encoding="utf-8")
+    done = CliRunner().invoke(cli, ["policy", "check", str(file)])
+    assert done.exit_code == 0
+    assert "Note: gateway.smallest_group is aggregates.smallest by now" in done.output
+    assert "Note: gateway.unnamed_rows has no effect by now" in done.output
+    assert "refresh" not in done.output
 
 
 def test_bounds_are_looked_up_like_weights() -> None:

@@ -11,6 +11,16 @@ from typing import Any
 
 from discreet.policy.schema import Action, GatewaySection, PolicyFile
 
+_UNUSED = "has no effect by now: nobody hides in a crowd any more, every person is counted. Remove it."
+EARLIER = {
+    "smallest_group": "is aggregates.smallest by now, and read as that. Move it to [gateway.aggregates].",
+    "unnamed_rows": _UNUSED,
+    "refresh_seconds": _UNUSED,
+    "refresh_changes": _UNUSED,
+    "largest_histogram": _UNUSED,
+}
+"""Keys of earlier versions, which policies may still have, and what to say of them."""
+
 
 @dataclass(frozen=True)
 class GovernedTable:
@@ -121,11 +131,8 @@ class GatewayPolicy:
     days: float | None = None
     aggregates: AggregatesPolicy = field(default_factory=AggregatesPolicy)
     denials_per_hour: int = 60
-    smallest_group: int = 10
-    unnamed_rows: str = "crowd"
-    refresh_seconds: float = 3600.0
-    refresh_changes: int = 10_000
-    largest_histogram: int = 5_000_000
+    notes: tuple[str, ...] = ()
+    """What to say of keys that earlier versions read."""
 
 
 def gateway_policy(parsed: PolicyFile) -> GatewayPolicy | None:
@@ -156,7 +163,7 @@ def gateway_policy(parsed: PolicyFile) -> GatewayPolicy | None:
         networks = tuple(ip_network(network, strict=False) for network in rule.addresses)
         users, members, programs = frozenset(rule.users), frozenset(rule.roles), frozenset(rule.applications)
         limits.append(LimitRule(users, members, programs, networks, first, last, rule.limit, rule.action, rule.context))
-    converted = {"tables", "limits", "exempt", "functions", "aggregates"}
+    converted = {"tables", "limits", "exempt", "functions", "aggregates", *EARLIER}
     return GatewayPolicy(
         **{name: getattr(section, name) for name in GatewaySection.model_fields if name not in converted},
         tables=MappingProxyType(tables),
@@ -164,6 +171,7 @@ def gateway_policy(parsed: PolicyFile) -> GatewayPolicy | None:
         exempt=frozenset(section.exempt),
         functions=frozenset(name.rpartition(".")[2] for name in section.functions),
         aggregates=_aggregates(section),
+        notes=tuple(f"gateway.{key} {words}" for key, words in EARLIER.items() if key in section.model_fields_set),
     )
 
 
@@ -172,7 +180,7 @@ def _aggregates(section: GatewaySection) -> AggregatesPolicy:
     given = section.aggregates
     smallest = given.smallest
     if smallest is None:
-        smallest = section.smallest_group if "smallest_group" in section.model_fields_set else AggregatesPolicy.smallest
+        smallest = section.smallest_group or AggregatesPolicy.smallest
     columns = {
         name: AggregateColumn((float(its.bounds[0]), float(its.bounds[1])) if its.bounds else None, its.step)
         for name, its in given.columns.items()

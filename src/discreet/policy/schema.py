@@ -393,23 +393,16 @@ class GatewaySection(_Section):
     aggregates: AggregatesSection = Field(
         default_factory=AggregatesSection, description="Statistics that touch a sensitive column."
     )
-    smallest_group: int = Field(
-        default=10, ge=2, description="Earlier name of aggregates.smallest, and still read as that."
+    smallest_group: int | None = Field(
+        default=None, ge=2, description="Earlier name of aggregates.smallest, and still read as that."
     )
     denials_per_hour: int = Field(
         default=60, ge=1, description="So many statements of a user are refused within an hour; then all are."
     )
-    unnamed_rows: Literal["crowd", "alone"] = Field(
-        default="crowd",
-        description="Rows that do not say whom they are about: hidden among each other, or each a person.",
-    )
-    refresh_seconds: float = Field(
-        default=3600.0, gt=0, description="Age from which on the people of a table are counted again."
-    )
-    refresh_changes: int = Field(default=10_000, ge=1, description="Changed rows from which on they are, too.")
-    largest_histogram: int = Field(
-        default=5_000_000, ge=1, description="Most distinct tuples of quasi-identifiers that are kept of a table."
-    )
+    unnamed_rows: Literal["crowd", "alone"] | None = Field(default=None, description="Without effect by now.")
+    refresh_seconds: float | None = Field(default=None, gt=0, description="Without effect by now.")
+    refresh_changes: int | None = Field(default=None, ge=1, description="Without effect by now.")
+    largest_histogram: int | None = Field(default=None, ge=1, description="Without effect by now.")
 
 
 class PolicyFile(_Section):

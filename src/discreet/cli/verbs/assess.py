@@ -232,6 +232,7 @@ def check(file: str, source: str | None) -> CommandResult:
     checked = discreet.Policy.load(file)
     heights = {name: checked.rule(name).height for name in checked.roles}
     words, fits, notes = [f"{file} is a valid policy."], None, unconfirmed_notes(checked)
+    notes += [f"Note: {note}" for note in checked.gateway.notes] if checked.gateway else []
     if source:
         with working(OPENING):
             data = discreet.read(source, policy=checked)
