@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from discreet.cli.main import cli
 from discreet.errors import PolicyError
 from discreet.gateway import Who
-from discreet.gateway.enforcement.decide import ExposureLimits
+from discreet.gateway.enforcement.exposure_limits import ExposureLimits
 from discreet.policy import Policy
 from discreet.policy.gateway_section import AggregatesPolicy
 
