@@ -152,10 +152,11 @@ def _computed(shapes: Sequence[Shape]) -> dict[int, int]:
         for place, others in numbers.items():
             if place == origin or len(others) != len(values):
                 continue
-            # Tables keep some decimals only.
-            if np.allclose(others, values**2, rtol=1e-3) or (
-                values[0] > 0 and np.allclose(others, np.log(values), rtol=1e-3, atol=1e-3)
-            ):
+            # The ends are compared first: of hundreds of columns hardly any go together. Tables keep some decimals only.
+            powers = [values**2] if math.isclose(others[-1], values[-1] ** 2, rel_tol=1e-3) else []
+            if values[0] > 0 and math.isclose(others[-1], math.log(values[-1]), rel_tol=1e-3, abs_tol=1e-3):
+                powers.append(np.log(values))
+            if any(np.allclose(others, power, rtol=1e-3, atol=1e-3) for power in powers):
                 found[place] = origin
     return found
 

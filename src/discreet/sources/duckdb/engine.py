@@ -66,6 +66,8 @@ PART_MEMORY = "400MB"
 MANY_VALUES = 50_000
 """Values of a column up to which a tally holds all of them: enough for all days of a century,"""
 FIRST_ROWS = 200_000
+SORTED = 8_000_000
+"""Values that are sorted in one go."""
 COMMONEST = 20
 """how many it holds beyond,"""
 COMMON = 5
@@ -263,16 +265,25 @@ class DuckDBEngine(LocalOutput):
         counted = count_sql([name], weight=weight, relation=relation, quote=quote)
         occupied = f"SELECT c0, CAST(n AS BIGINT) AS n FROM ({counted}) WHERE n > 0"
         number = "TRY_CAST(CAST({} AS VARCHAR) AS DOUBLE)"
-        read = f"SELECT c0, n, {number.format('c0')} AS d FROM ({occupied})"
-        wanted = (
-            "SUM(n), COALESCE(SUM(n) FILTER (c0 IS NULL), 0), COUNT(c0), COUNT(*) FILTER (n = 1), MAX(n), "
-            "COUNT(*) FILTER (isfinite(d)), MIN(d), MAX(d)"
-        )
-        people, missing, distinct, unique, most, numbers, lowest, highest = run(
-            f"SELECT {wanted} FROM ({read})"
-        ).fetchall()[0]
+        if weight is None:
+            read = f"SELECT {column} AS c0, {number.format(column)} AS d FROM {relation}"
+            wanted = "COUNT(*), COUNT(*) - COUNT(c0), COUNT(*) FILTER (isfinite(d)), MIN(d), MAX(d)"
+            people, missing, numbers, lowest, highest = run(f"SELECT {wanted} FROM ({read})").fetchall()[0]
+            distinct, unique, shared = self._spread(column, relation, people - missing)
+            unique += missing == 1
+            numeric = numbers == people - missing
+        else:
+            read = f"SELECT c0, n, {number.format('c0')} AS d FROM ({occupied})"
+            wanted = (
+                "SUM(n), COALESCE(SUM(n) FILTER (c0 IS NULL), 0), COUNT(c0), COUNT(*) FILTER (n = 1), MAX(n), "
+                "COUNT(*) FILTER (isfinite(d)), MIN(d), MAX(d)"
+            )
+            people, missing, distinct, unique, most, numbers, lowest, highest = run(
+                f"SELECT {wanted} FROM ({read})"
+            ).fetchall()[0]
+            numeric, shared = numbers == distinct, most >= COMMON
         bins, common = None, {}
-        if numbers == distinct:
+        if numeric:
             low, high = max(lowest, -FARTHEST), min(highest, FARTHEST)
             width = Bins.width_of(low, high) or 1.0
             clipped = f"GREATEST({low!r}, LEAST({high!r}, {number.format(column)}))"
@@ -282,13 +293,33 @@ class DuckDBEngine(LocalOutput):
                 f"WHERE {column} IS NOT NULL GROUP BY b ORDER BY b"
             ).fetchnumpy()
             bins = Bins(width, np.asarray(ranges["b"], dtype=np.float64), np.asarray(ranges["n"], dtype=np.int64))
-        elif most >= COMMON:
+        elif shared:
             top = f"SELECT {cell('c0', kind)}, n FROM ({occupied}) WHERE c0 IS NOT NULL AND n >= {COMMON} ORDER BY n DESC, c0 LIMIT {COMMONEST}"
             common = {str(text(value)): int(n) for value, n in run(top).fetchall()}
         some = f"SELECT DISTINCT {column} AS c0 FROM {relation} WHERE {column} IS NOT NULL AND hash({column}) % {distinct // MANY_VALUES + 1} = 0"
         sample = fetched(run(f"SELECT {cell('c0', kind)} FROM ({some})").fetchnumpy()["c0"], kind).values
         values = [value for value in sample if value is not None]
         return Tally(int(people), int(missing), distinct, unique, common, values, bins)
+
+    def _spread(self, column: str, relation: str, cells: int) -> tuple[int, int, bool]:
+        """Different values of a column, values that are alone, and whether one is common.
+
+        Sorted hashes take a fraction of the time of groups. They have 64 bits: that two of 5 million values share one, so
+        that a figure is off by one, has a chance of less than one in a million.
+        """
+        distinct, unique, common = 0, 0, False
+        parts = cells // SORTED + 1
+        for part in range(parts):
+            chosen = f"{column} IS NOT NULL" + (f" AND hash({column}) % {parts} = {part}" if parts > 1 else "")
+            arrays = self.view.run(f"SELECT hash({column}) AS h FROM {relation} WHERE {chosen}").fetchnumpy()
+            hashes = np.ma.getdata(arrays.pop("h"))
+            hashes.sort()
+            differs = np.ones(len(hashes) + 1, dtype=bool)
+            np.not_equal(hashes[1:], hashes[:-1], out=differs[1:-1])
+            distinct += int(np.count_nonzero(differs[:-1]))
+            unique += int(np.count_nonzero(differs[:-1] & differs[1:]))
+            common |= bool((hashes[COMMON - 1 :] == hashes[: max(0, len(hashes) - COMMON + 1)]).any())
+        return distinct, unique, common
 
     def _numeric(self, column: str | None) -> str:
         """The source with a column whose texts DuckDB reads as numbers, or as none where they have a point."""

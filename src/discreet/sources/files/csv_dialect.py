@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
 
+import numpy as np
+
 from discreet.errors import ColumnError, EmptySource, SourceUnreadable
 from discreet.sources.duckdb_scratch import PrivateFolder
 from discreet.sources.engine import refuse_wide
@@ -276,9 +278,11 @@ def examined(file: IO[bytes], name: str, *, encoding: str | None) -> ExaminedTex
                 found = b"".join(re.findall(rb"[^\r\n]*[\x80-\xff][^\r\n]*[\r\n]?", block))[:MOST_SAMPLE]
                 sample.append(found)
                 size += len(found)
-        feeds = block.count(b"\n")
-        both = block.count(b"\r\n") + (before.endswith(b"\r") and block.startswith(b"\n"))
-        returns = block.count(b"\r")
+        # Large files have gigabytes: what is rare is looked for first, and what is frequent is counted by numpy.
+        feeds = int(np.count_nonzero(np.frombuffer(block, dtype=np.uint8) == ord("\n")))
+        returns = block.count(b"\r") if b"\r" in block else 0
+        both = block.count(b"\r\n") if returns else 0
+        both += before.endswith(b"\r") and block.startswith(b"\n")
         ends += Counter({"\r\n": both, "\n": feeds - both, "\r": returns - both})
         line, before, block = line + feeds, block, file.read(BLOCK)
     if bad is None:
