@@ -88,6 +88,9 @@ SPELT_OTHERWISE: dict[str, list[str]] = {
     "separators": [spelt for number in range(20) for spelt in (f"1234-{5000 + number}", f"1234 {5000 + number}")],
     "dots": [spelt for number in range(20) for spelt in (f"756.{1000 + number}.12", f"756-{1000 + number}/12")],
     "case": [spelt for number in range(20) for spelt in (f"ab{1000 + number}", f"AB{1000 + number} ")],
+    "closed_up": [spelt for number in range(20) for spelt in (f"12-{3400 + number}", f"12{3400 + number}")],
+    "fractions": [spelt for number in range(20) for spelt in (f"{1000 + 10 * number}", f" {1000 + 10 * number}.00")],
+    "signs": [spelt for number in range(20) for spelt in (f"+{1000 + number}", f"#{1000 + number},")],
 }
 LONGEST = 80
 

@@ -6,8 +6,10 @@ import json
 import re
 import tomllib
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
+import pandas
 import pyarrow
 import pytest
 from hypothesis import given
@@ -17,6 +19,7 @@ import discreet
 from discreet.errors import UsageError
 from discreet.policy import Policy, write_draft
 from discreet.risk import ColumnProfile, Profile, profile
+from discreet.sources.duckdb import engine as duckdb_engine
 from tests.risk.strategies import Rows, few, some
 
 words = st.sampled_from([f"word-{letter}-end" for letter in "ABCDEFGHIJKLMNOP"])
@@ -262,3 +265,59 @@ def test_values_of_an_identifier_are_not_shown_however_many_rows_have_them() -> 
     assert "PAT-7" not in told
     assert "W1" not in told
     assert "W1" in json.dumps(discreet.profile(discreet.read(pyarrow.table(rows))).to_dict())
+
+
+def panel(rows: int = 400, **columns: list[str | None]) -> discreet.Profile:
+    frame = {"sex": ["F", "M"] * (rows // 2), "nr": [str(1_000 + row // 4) for row in range(rows)], **columns}
+    return discreet.profile(discreet.read(pandas.DataFrame(frame)), largest=1)
+
+
+def test_a_person_column_with_empty_cells_is_drafted_and_the_cells_are_counted() -> None:
+    numbers = [None if row < 3 else str(1_000 + row // 4) for row in range(400)]
+    profile = panel(nr=numbers)
+    assert profile.person == "nr"
+    assert "3 rows have no number" in write_draft(profile.drafts())
+    assert profile.policy().person == ("nr",)
+
+
+@pytest.mark.parametrize("name", ["pweight", "weight", "wgt", "Hochrechnungsfaktor"])
+def test_survey_weights_are_drafted_as_weights_unless_one_is_none(name: str) -> None:
+    weights: list[str | None] = [str(1.5 + row % 7 * 15_000.25) for row in range(400)]
+    assert panel(**{name: weights}).policy().weight == name
+    assert panel(**{name: [None, *weights[1:]]}).policy().weight is None
+    assert panel(**{name: ["0", *weights[1:]]}).policy().weight is None
+
+
+def test_body_weights_are_none_of_a_survey() -> None:
+    assert panel(weight=[str(50 + row % 60) for row in range(400)]).policy().weight is None
+
+
+def test_decimal_commas_are_found_and_written_into_the_draft() -> None:
+    commas: list[str | None] = [f"{row},{row % 10}5" for row in range(400)]
+    profile = panel(height=commas)
+    assert (profile.decimal, profile.policy().decimal) == (",", ",")
+    (height,) = [column for column in profile.columns if column.name == "height"]
+    assert (height.looks, height.distribution[0].label) == ("number", "below 50")
+    policy = profile.policy()
+    assert policy.rule("height").path("12,5") is not None
+
+
+@pytest.mark.parametrize("other", [["1.5"] * 400, ["1,234"] * 400])
+def test_points_and_thousands_are_no_decimal_commas(other: list[str | None]) -> None:
+    texts: list[str | None] = [f"{row},500" for row in range(400)]
+    assert panel(height=texts, other=other).decimal is None
+
+
+def test_many_numbers_with_commas_are_what_they_are_with_points(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one of very many values is summed up, in columns of any name."""
+    monkeypatch.setattr(duckdb_engine, "MANY_VALUES", 10)
+    found = []
+    for mark in ".,":
+        path = tmp_path / f"numbers{ord(mark)}.csv"
+        numbers = [f"{number / 4:.2f}".replace(".", mark) for number in range(-300, 700)]
+        path.write_text("b;n\n" + "".join(f"{number};x\n" for number in numbers), encoding="utf-8")
+        found.append(discreet.profile(discreet.read(path), largest=1).columns[0])
+    assert found[0] == found[1]
+    assert sum(share.records for share in found[0].distribution) == 1_000

@@ -45,6 +45,7 @@ def test_a_tally_says_what_counting_says(
     """With `many` at 0 every column is summed up as one of very many values is."""
     monkeypatch.setattr(duckdb_engine, "MANY_VALUES", many or 1)
     monkeypatch.setattr(duckdb_engine, "FIRST_ROWS", 5)
+    monkeypatch.setattr(duckdb_engine, "SORTED", data.draw(st.integers(3, 60)))
     cells = data.draw(st.lists(CELLS, min_size=1, max_size=60).filter(any))
     weighted = data.draw(st.booleans())
     weights = [data.draw(st.integers(1, 4)) for _ in cells] if weighted else None

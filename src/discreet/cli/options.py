@@ -224,7 +224,8 @@ def unconfirmed_notes(policy: Policy) -> list[str]:
     if not policy.unconfirmed:
         return []
     unpublished = {*policy.unpublished}
-    counted = [name for name in policy.unconfirmed if name not in unpublished]
+    quasi = {*policy.quasi}
+    counted = [name for name in policy.unconfirmed if name in quasi]
     never = [name for name in policy.unconfirmed if name in unpublished]
     readings = [f"counted as quasi-identifiers: {policy.spelled(counted)}"] if counted else []
     readings += [f"counted as never published: {policy.spelled(never)}"] if never else []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 from discreet.kernel.arrays import Label
 
@@ -13,6 +14,7 @@ DASHES = "-" * len(SEPARATORS)
 ALIKE = str.maketrans(SEPARATORS, DASHES)
 FRACTION = re.compile(r"^(\W*[0-9]+)[.,]0+$")
 EDGES = re.compile(r"^[+#,;:\s]+|[+#,;:\s]+$")
+SIGNS = "+#,;: "
 INNER_ZEROS = re.compile(r"(?<=[A-Z])0+(?=[0-9])")
 
 
@@ -40,3 +42,18 @@ def same_number(value: Label) -> str | None:
         return None
     spelt = EDGES.sub("", FRACTION.sub(r"\1", plain))
     return INNER_ZEROS.sub("", spelt.translate(ALIKE).lstrip("0")) if spelt else plain
+
+
+def people_of(values: Sequence[Label]) -> list[str | None]:
+    """The person that each value of a column stands for; None where it stands for nobody.
+
+    Beyond what one value says, a number with separators is the same as one without, where both are in the column:
+    12-34 and 1234 are one person, while 1-12 and 11-2 by themselves are two.
+
+    >>> people_of(["12-34", "1234", "1-12", "11-2", None])
+    ['1234', '1234', '1-12', '11-2', None]
+    """
+    numbers = [same_number(value) for value in values]
+    known = {number for number in numbers if number is not None}
+    joined = {number: number.replace("-", "") for number in known}
+    return [number if number is None or joined[number] not in known else joined[number] for number in numbers]

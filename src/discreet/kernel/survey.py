@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.kernel.arrays import Flags, Floats, Ints, group, pack, total
 from discreet.kernel.hierarchy import Coded, Histogram, read_only
-from discreet.kernel.record_numbers import same_number
+from discreet.kernel.record_numbers import people_of
 
 MOST = 1e300
 """Sums of weights stay below, so that they are numbers."""
@@ -103,7 +103,7 @@ def numbered(coded: Coded) -> Ints:
     [0, 0, 1, -1]
     """
     places: dict[str, int] = {}
-    spelt = [same_number(value) for value in coded.values]
+    spelt = people_of(coded.values)
     numbers = [-1 if number is None else places.setdefault(number, len(places)) for number in spelt]
     return np.array(numbers, dtype=np.int64)[coded.codes]
 

@@ -44,6 +44,10 @@ class Draft:
     """How many categories there are to group, where they are many."""
     person: bool = False
     """Whether it says whose row it is, where people have several rows."""
+    weight: bool = False
+    """Whether it says how many people of the population each of a survey stands for."""
+    empty: int = 0
+    """Rows that have nothing there."""
 
 
 def write_draft(
@@ -52,6 +56,7 @@ def write_draft(
     delimiter: str | None = None,
     encoding: str | None = None,
     sheet: str | None = None,
+    decimal: str | None = None,
     commands: bool = True,
 ) -> str:
     """The policy file as text; it names commands unless it is for a page.
@@ -60,13 +65,18 @@ def write_draft(
     role = "quasi?"  # looks like a postcode
     """
     parts, drafts = [HEAD + (COMMANDS if commands else "")], list(drafts)
-    data = {"encoding": encoding, "delimiter": delimiter, "sheet": sheet}
+    data = {"encoding": encoding, "delimiter": delimiter, "sheet": sheet, "decimal": decimal}
     written = [f"{key} = {value(given)}\n" for key, given in data.items() if given is not None]
     written += [
         f"person = {json.dumps(draft.column)}  # its numbers are on several rows each; "
-        '"row" if each row is a person all the same\n'
+        f'"row" if each row is a person all the same{_nobody(draft.empty)}\n'
         for draft in drafts
         if draft.person
+    ]
+    written += [
+        f"weight = {json.dumps(draft.column)}  # how many people of the population each stands for, as its name says\n"
+        for draft in drafts
+        if draft.weight
     ]
     if written:
         parts.append("[data]\n" + "".join(written))
@@ -76,6 +86,11 @@ def write_draft(
             rule += f"# Its {draft.values:,} values can be grouped: discreet hierarchy init DATA {shlex.quote(draft.column)} --out FILE\n"
         parts.append(f'[columns.{key_of(draft.column)}]\nrole = "{draft.role}?"  # {draft.reason}\n{rule}')
     return "\n".join(parts) + "\n"
+
+
+def _nobody(rows: int) -> str:
+    """What to do about rows that do not say whose they are."""
+    return f"; {rows:,} rows have no number there: fill them or leave them out" if rows else ""
 
 
 def key_of(name: str) -> str:

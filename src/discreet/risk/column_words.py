@@ -204,12 +204,16 @@ MEASURED = """
     habitual convict offender supervised prog program reduced recurrent comorbid lrscale admissions los stay insure
     hmo private pharmacy nurses physicians injuries expectancy
 """
+SURVEY_WEIGHTS = """
+    fnlwgt pweight sampweight samplingweight perwt asecwt finalweight wtfinl surveyweight perweight persweight
+    hhweight pspwght anweight dweight finalwt psweight iweight sampleweight svywt svyweight finwt finalwgt perwgt
+    personwgt hhwgt sampwt samplewt expansionfactor hochrechnung hochrechnungsfaktor ponderation redressement
+    ponderacion ponderacao wegingsfactor
+"""
+"""How many people of the population a person of a survey stands for."""
 DESIGN = """
-    fnlwgt pweight sampweight samplingweight perwt asecwt finalweight wtfinl surveyweight perweight persweight hhweight pspwght anweight dweight finalwt psweight iweight sampleweight
-    constant intercept fold split
-    svywt svyweight finwt finalwgt perwgt personwgt hhwgt sampwt samplewt expansionfactor hochrechnung
-    hochrechnungsfaktor ponderation redressement ponderacion ponderacao wegingsfactor repwt replicate replicateweight
-    interviewer enumerator edition essround filename imputed imputation holdout session randomseed
+    constant intercept fold split repwt replicate replicateweight interviewer enumerator edition essround filename
+    imputed imputation holdout session randomseed
 """
 """Columns of a study's design, which say nothing of a person."""
 CALENDAR = "weekday january february april june july august september october november december monday tuesday wednesday thursday friday saturday sunday year yr month mon day date time week wave period quarter jahr monat tag datum annee mois ano fecha anno mese maand rok ar manad dzien"
@@ -251,6 +255,7 @@ def vocabulary() -> dict[str, Word]:
         (MEASURED, "sensitive", {"measured": True}),
         (IDENTIFIER, "identifier", {}),
         (DESIGN, "other", {}),
+        (SURVEY_WEIGHTS, "other", {}),
     )
     for listed, role, traits in groups:
         words.update({text: Word(text, role, **traits) for text in listed.split()})

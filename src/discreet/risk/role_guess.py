@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.kernel.arrays import Floats
 from discreet.policy import Role
-from discreet.risk.column_words import Word, cut, known_word
+from discreet.risk.column_words import SURVEY_WEIGHTS, Word, cut, known_word
 from discreet.risk.value_shape import ATC, ICD, PATTERNS, POSTCODES, Shape
 from discreet.wording import percent
 
@@ -42,6 +42,7 @@ LIGHTEST, HEAVIEST = 2.0, 5_000.0
 HEAVY = 6
 """nobody weighs so many times as much."""
 WEIGHTS = frozenset(("weight", "weights", "wgt", "wght", "wt", "gewicht", "poids", "peso", "gewichten", "waga", "vikt"))
+SURVEY = frozenset(SURVEY_WEIGHTS.split())
 SCHOOL = 9
 """From this class on, grades are those of a school."""
 ALIKE = 3
@@ -190,10 +191,13 @@ def _role(name: str, word: Word | None, shape: Shape, *, share_unique: float, re
 def _by_name(word: Word, shape: Shape, *, records: int) -> Guess:
     """What the name says, unless the values are of another kind."""
     few = shape.looks == "number" and len(shape.values) <= FEWEST_ROWS < records
+    if word.text.replace(" ", "") in SURVEY and shape.numbers is not None and float(shape.numbers.min()) > 0:
+        return Guess("other", f"its name says '{word.text}'", weight=True)
     if word.role == "identifier" and (shape.looks == "boolean" or few):
         return Guess("quasi", f"its name says '{word.text}', but few different values are in it", open=True)
     if word.text in WEIGHTS and shape.numbers is not None and not _of_bodies(shape.numbers):
-        return Guess("other", f"its name says '{word.text}', and its numbers are not those of bodies", weight=True)
+        positive = float(shape.numbers.min()) > 0
+        return Guess("other", f"its name says '{word.text}', and its numbers are not those of bodies", weight=positive)
     # Classes of a school are numbered; marks and tumours have fewer grades.
     if word.text == "grade" and shape.whole and shape.numbers is not None and SCHOOL <= shape.numbers.max() <= OLDEST:
         return Guess("quasi", "its name says 'grade', and its numbers are those of classes at school", named=True)

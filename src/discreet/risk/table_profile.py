@@ -19,7 +19,7 @@ from discreet.kernel.serialise import card, json_of
 from discreet.policy import Draft, Policy, Role, write_draft
 from discreet.risk.assessment import Governed
 from discreet.risk.role_guess import Guess, guess, in_context
-from discreet.risk.value_shape import Content, Shape
+from discreet.risk.value_shape import Content, Shape, decimal_mark, plain_number
 from discreet.wording import brief_percent
 
 WORK = 400_000_000
@@ -200,6 +200,8 @@ class ColumnProfile:
     hierarchy: str
     numbered: bool = False
     """Whether it seems to number people."""
+    weight: bool = False
+    """Whether it seems to hold survey weights."""
 
     to_dict = json_of(
         "name type=looks distinct missing share_unique hidden suggested_role=role reason",
@@ -219,6 +221,8 @@ class Profile:
     """Over the columns that are no identifiers by themselves."""
     minimal_unique: tuple[tuple[str, ...], ...]
     """Fewest columns on which everybody is alone; of columns that look like identifiers only those that do it alone."""
+    decimal: str | None = None
+    """A comma where numbers have it before their decimals and no policy says so."""
 
     @property
     def telling(self) -> tuple[Combination, ...]:
@@ -240,6 +244,8 @@ class Profile:
                 if column.role == "quasi" and column.looks == "text" and column.distinct > SOME
                 else 0,
                 person=column.name == self.person,
+                weight=column.name == self.weight,
+                empty=column.missing,
             )
             for column in self.columns
         ]
@@ -248,15 +254,18 @@ class Profile:
     def person(self) -> str | None:
         """The column that says whose row it is, where numbers of people are on several rows each."""
         several = [
-            column
-            for column in self.columns
-            if column.numbered and not column.missing and 1 < column.distinct < self.records
+            column for column in self.columns if column.numbered and 1 < column.distinct < self.records - column.missing
         ]
         return max(several, key=lambda column: column.distinct).name if several else None
 
+    @property
+    def weight(self) -> str | None:
+        """The column that says how many people of the population each of a survey stands for."""
+        return next((column.name for column in self.columns if column.weight and not column.missing), None)
+
     def policy(self) -> Policy:
         """The policy that `discreet policy init` drafts."""
-        return Policy.parse(write_draft(self.drafts()), file="the drafted policy")
+        return Policy.parse(write_draft(self.drafts(), decimal=self.decimal), file="the drafted policy")
 
     to_dict = json_of(
         "source records columns minimal_unique combinations_up_to=singling_out.largest",
@@ -284,15 +293,20 @@ def profile(table: Tabular, *, largest: int | None = None) -> Profile:
     """
     if largest is not None and largest < 1:
         raise UsageError("Combinations have at least one column.", remedy="Give a largest size of 1 or more.")
-    records, by_itself, guesses, shapes = 0, [], [], []
+    records, by_itself, guesses = 0, [], []
     named = table.policy.identifiers if isinstance(table, Governed) and table.policy else ()
-    for name, tally in zip(table.columns, table.tallies(table.columns), strict=True):
+    declared = table.policy.decimal if isinstance(table, Governed) and table.policy else "."
+    tallies = list(zip(table.columns, table.tallies(table.columns), strict=True))
+    mark = decimal_mark(tally.values for _, tally in tallies) if declared == "." else None
+    shapes = [
+        (name, Shape(sorted(tally.values), complete=tally.complete, decimal=mark or declared))
+        for name, tally in tallies
+    ]
+    for (name, tally), (_, shape) in zip(tallies, shapes, strict=True):
         records = tally.people
-        shape = Shape(sorted(tally.values), complete=tally.complete)
         column, guessed = _column(name, tally, shape, names_people=name in named)
         by_itself.append(column)
         guesses.append(guessed)
-        shapes.append((name, shape))
     columns = [
         replace(column, role=guessed.role, reason=guessed.reason, hierarchy=guessed.hierarchy)
         for column, guessed in zip(by_itself, in_context(guesses, shapes), strict=True)
@@ -312,7 +326,7 @@ def profile(table: Tabular, *, largest: int | None = None) -> Profile:
         result = ranked(single, records, reach=1)
     alone = tuple((column.name,) for column in columns if column.share_unique == 1)
     minimal = tuple(dict.fromkeys([*alone, *result.minimal_unique]))
-    return Profile(table.name, records, tuple(columns), result, minimal)
+    return Profile(table.name, records, tuple(columns), result, minimal, mark)
 
 
 def _column(name: str, tally: Tally, shape: Shape, *, names_people: bool) -> tuple[ColumnProfile, Guess]:
@@ -325,7 +339,7 @@ def _column(name: str, tally: Tally, shape: Shape, *, names_people: bool) -> tup
     if names_people or guessed.role == "identifier":
         shares = []
     elif looks == "number" and tally.distinct > SHOWN:
-        shares = _ranges(tally)
+        shares = _ranges(tally, shape)
     elif looks == "date" and tally.complete:
         decades: Counter[str] = Counter()
         for value, size in tally.counts.items():
@@ -350,15 +364,20 @@ def _column(name: str, tally: Tally, shape: Shape, *, names_people: bool) -> tup
         guessed.reason,
         guessed.hierarchy,
         guessed.numbered,
+        guessed.weight,
     )
     return column, guessed
 
 
-def _ranges(tally: Tally) -> list[Share]:
+def _ranges(tally: Tally, shape: Shape) -> list[Share]:
     """Ranges with round edges; the outer ones are open, so that nobody's extreme value shows."""
     bins = tally.bins
     if bins is None:
-        numbers = np.clip(np.array([float(Decimal(value)) for value in tally.counts]), -FARTHEST, FARTHEST)
+        numbers = np.clip(
+            np.array([float(Decimal(plain_number(value, shape.decimal))) for value in tally.counts]),
+            -FARTHEST,
+            FARTHEST,
+        )
         width = Bins.width_of(float(numbers.min()), float(numbers.max()))
         if not width:
             return [Share(f"{numbers[0]:.12g}", sum(tally.counts.values()))]

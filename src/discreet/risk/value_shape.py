@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
@@ -60,6 +60,8 @@ class Shape:
     values: Sequence[str]
     complete: bool = True
     """Whether these are all values of the column, and not only some to look at."""
+    decimal: str = "."
+    """What separates the decimals of numbers."""
 
     @cached_property
     def looks(self) -> Content:
@@ -102,13 +104,16 @@ class Shape:
 
     @cached_property
     def numbers(self) -> Floats | None:
-        """The values as numbers, if all are."""
+        """The values as numbers, if there are any and all are."""
+        if not self.values:
+            return None
+        spelt = [plain_number(value, self.decimal) for value in self.values]
         try:
-            numbers = np.array([float(value) for value in self.values])
+            numbers = np.array([float(value) for value in spelt])
         except ValueError:
             return None
         # Beyond what a float holds there are numbers, too; NaN and infinity are none.
-        if not np.isfinite(numbers).all() and not _all(self.values, lambda value: Decimal(value).is_finite()):
+        if not np.isfinite(numbers).all() and not _all(spelt, lambda value: Decimal(value).is_finite()):
             return None
         clipped: Floats = np.clip(numbers, -FARTHEST, FARTHEST)
         return clipped
@@ -141,6 +146,34 @@ class Shape:
     def lengths(self) -> set[int]:
         """Characters of the values."""
         return {len(value) for value in self.values}
+
+
+def plain_number(value: str, decimal: str) -> str:
+    """A number as programs write it; with a decimal comma, what has a point is no number."""
+    return value if decimal == "." else value.replace(".", " ").replace(decimal, ".")
+
+
+COMMA = re.compile(r"[+-]?\d+(,(\d+))?")
+
+
+def decimal_mark(columns: Iterable[Sequence[str]]) -> str | None:
+    """A comma where columns of numbers have it before their decimals and none has a point; None where nothing says so.
+
+    Three digits after each comma may be thousands.
+
+    >>> decimal_mark([["1,5", "2"], ["a"]]), decimal_mark([["1,500"]]), decimal_mark([["1,5"], ["2.5"]])
+    (',', None, None)
+    """
+    comma = False
+    for values in columns:
+        if not any("," in value or "." in value for value in values):
+            continue
+        matches = [COMMA.fullmatch(value.strip()) for value in values]
+        if all(matches):
+            comma |= any(match is not None and len(match[2] or "123") != 3 for match in matches)
+        elif Shape(values).looks == "number":
+            return None
+    return "," if comma else None
 
 
 def _all(values: Sequence[str], reads: Callable[[str], object]) -> bool:

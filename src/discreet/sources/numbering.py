@@ -14,7 +14,7 @@ import numpy as np
 from discreet.errors import ColumnError
 from discreet.kernel import Coded
 from discreet.kernel.arrays import Ints, group, pack
-from discreet.kernel.record_numbers import DASHES, SEPARATORS, same_number
+from discreet.kernel.record_numbers import DASHES, FRACTION, SEPARATORS, SIGNS, people_of
 
 # Numbers of people: a text of letters and digits that repeats means several rows for one person.
 DIGIT = "[0-9\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\uff10-\uff19]"
@@ -79,15 +79,22 @@ def numbering_sql(
 ) -> str:
     """The statement that finds a `Numbering`, its fields as s0, s1, ...
 
-    `matches` compares a text with a pattern. Two values are the same number where `same_number` says so. Nothing but
-    zeros is a missing number.
+    `matches` compares a text with a pattern. Two values are the same number where `people_of` says so, for what is
+    written in ASCII. Nothing but zeros is a missing number.
     """
     raw = f"UPPER(TRIM(CAST({quote(column)} AS {text})))"
-    number = f"TRIM(LEADING '0' FROM TRANSLATE({raw}, '{SEPARATORS}', '{DASHES}'))"
-    values = (
-        f"SELECT MIN({raw}) AS v, {number} AS number, COUNT(*) AS n FROM {relation} "
-        f"WHERE {quote(column)} IS NOT NULL GROUP BY {number}"
-    )
+    # A fraction of nothing is left out: as long as all its digits are zeros, so are those without its mark.
+    plain = f"TRIM(BOTH '{SIGNS}' FROM v)"
+    fraction = f"TRIM(TRAILING '.,' FROM TRIM(TRAILING '0' FROM {plain}))"
+    whole = f"CASE WHEN {matches('v', FRACTION.pattern)} THEN {fraction} ELSE {plain} END"
+    number = f"TRIM(LEADING '0' FROM TRANSLATE({whole}, '{SEPARATORS}', '{DASHES}'))"
+    cells = f"SELECT {raw} AS v, COUNT(*) AS n FROM {relation} WHERE {quote(column)} IS NOT NULL GROUP BY {raw}"
+    spelt = f"SELECT v, n, {number} AS spelt FROM ({cells}) AS cells"
+    joined = "REPLACE(spelt, '-', '')"
+    # What is written without separators somewhere is that number with them, too.
+    closed = f"MAX(CASE WHEN spelt = {joined} THEN 1 ELSE 0 END) OVER (PARTITION BY {joined})"
+    closed_up = f"SELECT v, n, CASE WHEN {closed} = 1 THEN {joined} ELSE spelt END AS number FROM ({spelt}) AS spelt"
+    values = f"SELECT MIN(v) AS v, number, SUM(n) AS n FROM ({closed_up}) AS numbers GROUP BY number"
     flags = {"d": matches("v", DIGIT), "t": matches("v", DATE), "w": matches("v", WORDS)}
     flagged = ", ".join(f"CASE WHEN {test} THEN 1 ELSE 0 END AS {name}" for name, test in flags.items())
     rated = f"SELECT v, n, {flagged} FROM ({values}) AS counted WHERE number <> ''"
@@ -107,7 +114,7 @@ def number_people(columns: Mapping[str, Coded], counts: Ints, *, source: str) ->
     codes, sizes = [], []
     nobody = np.zeros(len(counts), dtype=bool)
     for coded in columns.values():
-        numbers = [same_number(value) for value in coded.values]
+        numbers = people_of(coded.values)
         places = {number: place for place, number in enumerate(dict.fromkeys(numbers))}
         place = np.array([places[number] for number in numbers], dtype=np.int64)[coded.codes]
         nobody |= place == places.get(None, -1)

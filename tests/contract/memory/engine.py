@@ -14,6 +14,7 @@ import numpy as np
 
 from discreet.kernel import Coded, Histogram, Recoding, Tally
 from discreet.kernel.hierarchy import text
+from discreet.kernel.record_numbers import people_of
 from discreet.sources.duckdb_scratch import DuckDBDesk
 from discreet.sources.engine import (
     Cells,
@@ -30,7 +31,6 @@ from discreet.sources.numbering import DATE, DIGIT, WORDS, Numbering
 from tests.contract.memory import rows
 from tests.contract.memory.rows import MemoryRows
 
-SEPARATORS = str.maketrans(" ./_", "----")
 DIGITS = str.maketrans("", "", "0123456789")
 
 
@@ -79,10 +79,9 @@ class MemoryEngine(LocalOutput):
     def numbering(self, column: str) -> Numbering:
         """What the SQL of the other engines says, in Python."""
         numbers: dict[str, list[str]] = {}
-        for cell in self._rows.columns[column]:
-            if (label := text(cell)) is not None:
-                spelt = label.strip(" ").upper()
-                numbers.setdefault(spelt.translate(SEPARATORS).lstrip("0"), []).append(spelt)
+        cells = [label for label in map(text, self._rows.columns[column]) if label is not None]
+        for label, number in zip(cells, people_of(cells), strict=True):
+            numbers.setdefault(number or "", []).append(label.strip(" ").upper())
         numbers.pop("", None)
         values = [(min(spellings), len(spellings)) for spellings in numbers.values()]
         digits = [(value, times) for value, times in values if re.search(DIGIT, value)]

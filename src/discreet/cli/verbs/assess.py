@@ -42,6 +42,7 @@ from discreet.wording import brief_percent, people_in_rows
 
 if TYPE_CHECKING:
     from discreet import Policy, Table
+    from discreet.risk import Profile
 
 PROFILED = 500_000
 """Larger tables are reported without a profile of every column; `discreet profile` makes it."""
@@ -164,7 +165,7 @@ def profile(source: str, policy_file: str | None, largest: int | None, **written
         rows.append((column.name, column.looks, *numbers, column.role, column.reason, commonest))
     headers = ["column", "type", "distinct", "missing", "unique", "may be", "because", "commonest"]
     return CommandResult(
-        lambda: {**profiled.to_dict(), "data": dict(data.engine.dialect)},
+        lambda: {**profiled.to_dict(), "data": _written(data, profiled)},
         [
             heading(
                 f"{profiled.source}: {people_in_rows(profiled.records, data.rows)}, {len(profiled.columns)} columns"
@@ -173,7 +174,7 @@ def profile(source: str, policy_file: str | None, largest: int | None, **written
             table(headers, rows, numeric=(2, 3, 4)),
             finding_lines(lambda: report.profile_findings(profiled)),
         ],
-        notes=dialect_notes(data),
+        notes=[*dialect_notes(data), *_decimal_notes(profiled)],
         next_step=f"discreet policy init {source} --out policy.toml",
     )
 
@@ -183,6 +184,16 @@ def _read(source: str, policy: Policy | None, written: dict[str, str | None]) ->
     given: dict[str, Any] = {name: value for name, value in written.items() if value is not None}
     with working(OPENING):
         return discreet.read(source, policy=replace(policy or discreet.Policy(), **given) if given else policy)
+
+
+def _written(data: Table, profiled: Profile) -> dict[str, Any]:
+    """How the data are written, as far as that was found out."""
+    return {**data.engine.dialect, **({"decimal": profiled.decimal} if profiled.decimal else {})}
+
+
+def _decimal_notes(profiled: Profile) -> list[str]:
+    """What was found out about numbers."""
+    return ["Note: numbers have a comma before their decimals."] if profiled.decimal else []
 
 
 @click.group(name="policy", short_help="Draft, check and describe policy files.")
@@ -210,17 +221,17 @@ def init(source: str, out: Path | None, as_json: bool, **written: str | None) ->
         profiled = discreet.profile(data, largest=1)
     if as_json:
         columns = [column.to_dict() for column in profiled.columns]
-        print_json({"data": dict(data.engine.dialect), "columns": columns})
+        print_json({"data": _written(data, profiled), "columns": columns})
         return
     from discreet.policy import write_draft
 
     confirm = shlex.join(["discreet", "policy", "confirm", str(out), "--all"])
     step = f"Read it and correct the roles; then confirm them: {confirm}"
-    for note in dialect_notes(data):
+    for note in [*dialect_notes(data), *_decimal_notes(profiled)]:
         say(note)
     found = data.engine.dialect
     one = {key: found[key] for key in ("encoding", "delimiter", "sheet") if key in found and ", " not in found[key]}
-    hand_over(write_draft(profiled.drafts(), **one), out, next_step=step)
+    hand_over(write_draft(profiled.drafts(), decimal=profiled.decimal, **one), out, next_step=step)
 
 
 @policy.command(name="check")

@@ -264,7 +264,7 @@ class DuckDBEngine(LocalOutput):
         column, kind, run = quote(name), self._types[name], self.view.run
         counted = count_sql([name], weight=weight, relation=relation, quote=quote)
         occupied = f"SELECT c0, CAST(n AS BIGINT) AS n FROM ({counted}) WHERE n > 0"
-        number = "TRY_CAST(CAST({} AS VARCHAR) AS DOUBLE)"
+        number = self._number
         if weight is None:
             read = f"SELECT {column} AS c0, {number.format(column)} AS d FROM {relation}"
             wanted = "COUNT(*), COUNT(*) - COUNT(c0), COUNT(*) FILTER (isfinite(d)), MIN(d), MAX(d)"
@@ -290,7 +290,7 @@ class DuckDBEngine(LocalOutput):
             heads = "COUNT(*)" if weight is None else f"SUM(CAST({quote(weight)} AS DECIMAL(38, 0)))"
             ranges = run(
                 f"SELECT FLOOR({clipped} / {width!r}) AS b, CAST({heads} AS BIGINT) AS n FROM {relation} "
-                f"WHERE {column} IS NOT NULL GROUP BY b ORDER BY b"
+                f"WHERE {column} IS NOT NULL GROUP BY 1 ORDER BY 1"
             ).fetchnumpy()
             bins = Bins(width, np.asarray(ranges["b"], dtype=np.float64), np.asarray(ranges["n"], dtype=np.int64))
         elif shared:
@@ -300,6 +300,13 @@ class DuckDBEngine(LocalOutput):
         sample = fetched(run(f"SELECT {cell('c0', kind)} FROM ({some})").fetchnumpy()["c0"], kind).values
         values = [value for value in sample if value is not None]
         return Tally(int(people), int(missing), distinct, unique, common, values, bins)
+
+    @property
+    def _number(self) -> str:
+        """A cell as a number, or as none; a comma is tried where nobody said what is before the decimals."""
+        cell = "CAST({0} AS VARCHAR)"
+        comma = f"TRY_CAST(CASE WHEN contains({cell}, '.') THEN NULL ELSE replace({cell}, ',', '.') END AS DOUBLE)"
+        return comma if self.decimal != "." else f"COALESCE(TRY_CAST({cell} AS DOUBLE), {comma})"
 
     def _spread(self, column: str, relation: str, cells: int) -> tuple[int, int, bool]:
         """Different values of a column, values that are alone, and whether one is common.

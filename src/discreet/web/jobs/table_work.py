@@ -80,7 +80,9 @@ def profile_table(task: TableTask) -> JobOutcome:
     return JobOutcome(
         event="risk.profiled",
         numbers={**profiled.to_dict(), "findings": shown},
-        draft=write_draft(profiled.drafts(), encoding=task.dataset.encoding, commands=False, **written),
+        draft=write_draft(
+            profiled.drafts(), encoding=task.dataset.encoding, decimal=profiled.decimal, commands=False, **written
+        ),
         details={"people": profiled.records, "columns": len(profiled.columns)},
     )
 
