@@ -11,8 +11,10 @@ import pytest
 
 from discreet.errors import DataError
 from discreet.ledger import Ledger
-from discreet.linkage import Labels, Pairs, ProjectFolder
+from discreet.linkage import Display, Labels, Pairs, ProjectFolder, load_index
 from discreet.linkage.evaluation import AnswerAccuracy, _times, evaluate
+from discreet.linkage.review.decisions import answers_of
+from discreet.linkage.review.reveal import DisplayCost, display_costs
 from tests.linkage.test_export import FIRST, SECOND, home, reviewed
 
 __all__ = ["home"]
@@ -83,3 +85,17 @@ def test_times_add_up_over_openings_and_know_no_pauses() -> None:
     ]
     assert _times(acts) == {1: None, 2: 9, 3: 2, 4: None, 5: 20}
     assert _times([]) == {}
+
+
+def test_what_each_display_would_cost(ledger: Ledger, home: ProjectFolder) -> None:
+    """As a display of the same pairs opened so, which is worked out by other code."""
+    project = reviewed(ledger, home)
+    pairs = [answered.records for answered in answers_of(ledger.store, project)]
+    costs = display_costs(project, pairs)
+    assert list(costs) == ["masked", "minimum", "moderate", "full"]
+    assert costs["masked"] == DisplayCost(Fraction(0), Fraction(0))
+    assert costs["full"].characters == 1
+    shown = Display(load_index(home.path / "index"), pairs=pairs)
+    assert costs["full"].risk == shown.open_all("full").score
+    risks = [cost.risk for cost in costs.values()]
+    assert risks == sorted(risks)

@@ -115,7 +115,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("link review", "project --worker ben"),
     ("link assign --adjudicator", "eve project"),
     ("link assign --withdraw", "eve project"),
-    ("link status", "project"),
+    ("link status", "project --budget"),
     ("link status (all projects)", ""),
     ("link evaluate", "project --truth link/truth.csv"),
     ("link export", "project --out linked --unfinished --format csv"),

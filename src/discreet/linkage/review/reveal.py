@@ -15,10 +15,12 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
+from typing import get_args
 
 from sqlalchemy import Connection
 
 from discreet.errors import BudgetExhausted, DiscreetError, KeyReused, Refused
+from discreet.kernel.serialise import json_of
 from discreet.ledger import Ledger, Receipt, Request
 from discreet.ledger.operations import Spend
 from discreet.ledger.queries import by_key
@@ -288,6 +290,36 @@ def _opened_at_first(pair: Pair, initial: Initial) -> dict[str, Mode]:
         elif not cell.equal and initial == "moderate":
             opened[name] = "full"
     return opened
+
+
+@dataclass(frozen=True)
+class DisplayCost:
+    """What showing all pairs in one way discloses."""
+
+    risk: Fraction
+    """Privacy risk (KAPR) of the display, from 0 to 1."""
+    characters: Fraction
+    """The share of all characters."""
+
+    to_dict = json_of("risk characters")
+
+
+def display_costs(project: Project, pairs: Iterable[tuple[int, int]]) -> dict[Initial, DisplayCost]:
+    """What masked, minimum, moderate and full displays of these pairs would cost: help in choosing a budget.
+
+    Steps that the project refuses, since too few records would fit, are left out, as they are when pairs are assigned.
+    """
+    index = _index_of(project.folder)
+    shown = [_pair_of(index, first, second) for first, second in pairs]
+    meter, found = project.meter(len(shown)), {}
+    for initial in get_args(Initial):
+        each = [_measured(index, project, pair, _opened_at_first(pair, initial)) for pair in shown]
+        characters = sum(one.characters for one in each)
+        found[initial] = DisplayCost(
+            meter.score(one.contribution for one in each),
+            Fraction(sum(one.characters_shown for one in each), characters or 1),
+        )
+    return found
 
 
 def prepare(project: Project) -> int:
