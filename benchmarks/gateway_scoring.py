@@ -19,6 +19,8 @@ from pathlib import Path
 from tests.servers import hurry, postgres_server
 
 from benchmarks.gateway import ROUNDS, bench, bench_setup, bouncer, cpu, started
+from discreet.gateway.grants import grants
+from discreet.policy import Policy
 
 ROWS = 100_000
 SECONDS = 1
@@ -29,7 +31,7 @@ INSERT INTO people SELECT g, '1' || lpad((g % 8000)::text, 4, '0'), 1930 + g % 8
   'diagnosis ' || g % 400, 20000 + g % 90000, md5(g::text), g % 5, g::numeric / 7, date '2000-01-01' + g % 9000
   FROM generate_series(1, {ROWS}) g;
 ANALYZE people;
-CREATE ROLE analyst LOGIN; GRANT ALL ON ALL TABLES IN SCHEMA public TO analyst;
+CREATE ROLE analyst LOGIN; CREATE ROLE keeper LOGIN; GRANT ALL ON ALL TABLES IN SCHEMA public TO analyst;
 """
 POLICY = """
 [sensitivity.diagnosis]
@@ -64,7 +66,8 @@ def governed(
     """Port and process of a gateway that enforces."""
     (folder / "policy.toml").write_text(policy, encoding="utf-8")
     start = "from discreet.cli import main; main()"
-    words = ["gateway", "--upstream", url, "--own", url, "--listen", "127.0.0.1:0", "--held", str(held)]
+    own = url.replace("//postgres:@", "//keeper:@").replace("//postgres@", "//keeper@")
+    words = ["gateway", "--upstream", url, "--own", own, "--listen", "127.0.0.1:0", "--held", str(held)]
     store = ["--store", str(folder / f"{name}.db"), "--policy", str(folder / "policy.toml"), "--held-in-all", "1024"]
     log = folder / f"{name}.log"
     with started([sys.executable, "-u", "-c", start, *words, *store], log=log) as running:
@@ -180,6 +183,9 @@ def server(stack: ExitStack) -> tuple[Path, str]:
     bench_setup(url.partition("host=")[2])
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(SETUP.encode())
+        section = Policy.parse(POLICY).gateway
+        assert section is not None
+        connection.execute(grants(section.tables, ["analyst"], "keeper").encode())
     return folder, url
 
 

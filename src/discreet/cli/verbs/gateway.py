@@ -354,7 +354,7 @@ async def serve(work: Service) -> None:
             say(f"Not reloaded: {error.problem} {error.remedy} What held before goes on.")
 
     async def show_accounts() -> Any:
-        return databases.accounts() if databases is not None else (("user",), [])
+        return await databases.accounts() if databases is not None else (("user",), [])
 
     async def show_holes() -> Any:
         return ("hole",), [(words,) for words in (databases.lacks() if databases is not None else [])]

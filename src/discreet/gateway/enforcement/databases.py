@@ -112,14 +112,13 @@ class GovernedDatabases:
         """How many entries the ledger has: it can be read, if this answers."""
         return int(self._ledger.head()["size"])
 
-    def accounts(self) -> tuple[Sequence[str], list[tuple[Any, ...]]]:
-        """What is known of the exposures of users who have come so far."""
-        rows = [
-            (governor.database, user, f"{account.value:.6g}")
-            for governor in self.governors
-            for user, account in sorted(governor.accounts.items())
-            if account.loaded
-        ]
+    async def accounts(self) -> tuple[Sequence[str], list[tuple[Any, ...]]]:
+        """The exposures of users who have come so far."""
+        rows = []
+        for governor in self.governors:
+            for user, account in sorted(governor.accounts.items()):
+                await account.load()
+                rows.append((governor.database, user, f"{account.value:.6g}"))
         return ("database", "user", "exposure"), rows
 
     async def close(self) -> None:
