@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from discreet.policy.gateway_section import GovernedTable
 
@@ -35,6 +37,10 @@ class Relation:
     """Whether row level security chooses its rows."""
 
 
+_TO_THE_GATEWAY = r"u&\"|discreet|\b(?:declare|fetch|move|close)\b"
+"""Names in another spelling, SHOW discreet.exposure, and cursors, which are followed by their names."""
+
+
 @dataclass(frozen=True)
 class Relations:
     """All relations of the database, as of one look."""
@@ -50,6 +56,16 @@ class Relations:
         every = {one.oid: one for one in found}
         tables = {one.governed.name: one.governed for one in every.values() if one.governed is not None}
         return cls(every, frozenset(one.name for one in every.values() if one.leads), tables)
+
+    def may_concern(self, text: str) -> bool:
+        """Whether a text may name one of them or speak to the gateway itself; most do not, and need not be read further."""
+        return self._noticed.search(text) is not None
+
+    @cached_property
+    def _noticed(self) -> re.Pattern[str]:
+        spelled = {spelling for name in self.names for spelling in (name, name.replace('"', '""'))}
+        words = "|".join(map(re.escape, sorted(spelled, key=len, reverse=True)))
+        return re.compile(rf"{words}{'|' if words else ''}{_TO_THE_GATEWAY}", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

@@ -65,9 +65,9 @@ class SessionPolicy:
 
     def statement(self, request: Request) -> Verdict | Awaitable[Verdict]:
         """May this pass, or does the gateway answer it?"""
-        if isinstance(request, QueryText):
-            return self._text(asked(request.text), request)
-        if isinstance(request, Parse):
+        if isinstance(request, QueryText | Parse):
+            if not self._host.relations.may_concern(request.text):
+                return Allow()
             return self._text(asked(request.text), request)
         if isinstance(request, Bind):
             return self._bind(request)
