@@ -73,6 +73,11 @@ class CellSql:
         shown = [self._groups[place] if place in chosen else "NULL" for place in places]
         return f"CAST(ROW({', '.join(shown)}) AS text)"
 
+    def groups(self, number: int) -> tuple[str, ...]:
+        """The public groups of which that label is made."""
+        chosen = self._statistic.sets[number]
+        return tuple(self._groups[place] for place in chosen if place not in self._statistic.hidden)
+
     @property
     def _label(self) -> str:
         """The same of a counted cell."""

@@ -84,6 +84,7 @@ class CellRunner:
                     moments,
                     self._statistic.person.once,
                     part.by,
+                    tuple(self._unsalted(one) for one in sql.groups(number)),
                 )
                 found.append((question, number, who))
         return found
