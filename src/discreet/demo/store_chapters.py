@@ -265,7 +265,7 @@ def _query(port: int, patients: int, diagnoses: frozenset[str]) -> Contrast:
     click.secho(f"  {refusal}", bold=True)
     narrate(
         f"Then {HOARDER} tries COPY, a cursor, a copy of the table, an error that prints a value: {silent} of the {len(WAYS_AROUND)} "
-        "statements tried here give no diagnosis. Others do: the gateway stops excessive queries by honest users and is not "
+        "statements tried here give no diagnosis. Still, the gateway stops excessive queries by honest users and is not "
         "a barrier against an attacker."
     )
     return Contrast(
@@ -332,7 +332,11 @@ def _fill(server: str, hospital: Path) -> tuple[int, frozenset[str]]:
             copying.write(hospital.read_bytes())
         for user in (ANALYST, HOARDER):
             connection.execute(sql.SQL("CREATE ROLE {} LOGIN").format(sql.Identifier(user)))
-            connection.execute(sql.SQL("GRANT SELECT ON hospital TO {}").format(sql.Identifier(user)))
+            # No right to read: the gateway answers. The right to refer to a column says who may ask.
+            asked = sql.SQL(", ").join(sql.Identifier(name) for name in names if name != "person_id")
+            connection.execute(
+                sql.SQL("GRANT REFERENCES ({}) ON hospital TO {}").format(asked, sql.Identifier(user))
+            )
         connection.execute("ANALYZE hospital")
         diagnoses = [name for (name,) in connection.execute("SELECT diagnosis FROM hospital").fetchall()]
     return len(diagnoses), frozenset(diagnoses)

@@ -91,6 +91,10 @@ otherwise = 0.2
 
 [misuse]
 limit = 2.0  # a query result may score so much, and no more
+
+[gateway.aggregates.columns.income]
+bounds = [0, 150000]  # in sums and averages, what lies outside counts as the nearest bound
+step = 5000  # conditions and groups are multiples of this
 """
 
 

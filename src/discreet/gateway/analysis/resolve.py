@@ -34,6 +34,7 @@ from discreet.sql.fragment import (
     ValuesList,
     conjunction,
     rebuilt,
+    same_block,
     walk,
 )
 from discreet.sql.lexer import Unreadable, lexed
@@ -176,7 +177,7 @@ class Resolver:
                 items += self._star(one, scope)
             else:
                 items.append(Output(self._expression(one.inner, scope), one.name))
-        if any(isinstance(one, Aggregate) for one in walk(query.where)):
+        if any(isinstance(one, Aggregate) for one in walk(query.where, into=same_block)):
             raise NotCovered("an aggregate in WHERE", "use HAVING")
         where = self._expression(query.where, scope)
         groups = None
