@@ -334,9 +334,7 @@ def _fill(server: str, hospital: Path) -> tuple[int, frozenset[str]]:
             connection.execute(sql.SQL("CREATE ROLE {} LOGIN").format(sql.Identifier(user)))
             # No right to read: the gateway answers. The right to refer to a column says who may ask.
             asked = sql.SQL(", ").join(sql.Identifier(name) for name in names if name != "person_id")
-            connection.execute(
-                sql.SQL("GRANT REFERENCES ({}) ON hospital TO {}").format(asked, sql.Identifier(user))
-            )
+            connection.execute(sql.SQL("GRANT REFERENCES ({}) ON hospital TO {}").format(asked, sql.Identifier(user)))
         connection.execute("ANALYZE hospital")
         diagnoses = [name for (name,) in connection.execute("SELECT diagnosis FROM hospital").fetchall()]
     return len(diagnoses), frozenset(diagnoses)

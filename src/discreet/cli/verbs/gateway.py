@@ -18,6 +18,7 @@ import click
 
 from discreet.cli.options import option
 from discreet.cli.output import say
+from discreet.cli.verbs.gateway_explain import command as explain
 from discreet.errors import DiscreetError, PolicyError, UsageError
 
 if TYPE_CHECKING:
@@ -310,6 +311,9 @@ def grants(policy_file: Path, users: tuple[str, ...], own_role: str) -> None:
         )
     section = policy.gateway
     click.echo(grants(section.tables, users, own_role, trusted=section.functions, exempt=section.exempt))
+
+
+command.add_command(explain)
 
 
 @dataclass(frozen=True)
