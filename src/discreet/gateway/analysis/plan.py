@@ -204,7 +204,7 @@ class StatementPlanner:
         windows = any(isinstance(one, Window) for one in walk((select.items, select.order), into=same_block))
         ordered = bool(resolved.sensitive(tuple(one.inner for one in select.order)))
         tops = {part.alias for part in parts_of(select.source)}
-        if any(alias not in tops for alias, _ in leaves):
+        if any(alias not in tops for alias, _ in leaves) or resolved.sensitive((select, public)) - leaves:
             raise NotCovered("sensitive columns of a sub-select in this form", "write it as one SELECT")
         # Only a value that stands by itself in the list, with no question about anybody beside it, is settled as shown.
         bare = {(one.inner.table, one.inner.name) for one in select.items if isinstance(one.inner, ColumnName)}

@@ -166,6 +166,12 @@ class Resolver:
     def _number(self, node: Any) -> Any:
         if node is None or (isinstance(node, Literal) and node.kind == "null"):
             return None
+        return self._constant(node, "LIMIT or OFFSET")
+
+    def _constant(self, node: Any, place: str) -> Any:
+        """An expression without columns and sub-selects: how many rows come tells nothing then."""
+        if any(isinstance(one, Nested) for one in walk(node)):
+            raise NotCovered(f"a sub-select in {place}", "write the number itself")
         return self._expression(node, _Scope([], {}, set(), None))
 
     def _select(self, query: Select, outer: _Scope | None) -> Select:
@@ -243,7 +249,7 @@ class Resolver:
             shown, found, source = self._table(node)
         elif isinstance(node, Series):
             alias = self._alias()
-            args = tuple(self._expression(one, _Scope([], {}, set(), None)) for one in node.args)
+            args = tuple(self._constant(one, "generate_series()") for one in node.args)
             found, source, shown = Series(args, alias, node.column), Source(alias, {node.column: ""}), node.alias
             self._sources[alias] = source
         else:

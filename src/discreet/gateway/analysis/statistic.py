@@ -113,6 +113,8 @@ def statistic_of(select: Select, resolved: Resolved, settings: StatisticSettings
         on = getattr(join, "on", None)
         if on is not None and resolved.sensitive(on):
             raise NotCovered("a sensitive column in the ON of a statistic", "put the condition into WHERE or FILTER")
+    if resolved.sensitive((select.source, select.limit, select.offset)):
+        raise NotCovered("a statistic over a part of FROM that depends on sensitive columns", "write it as one SELECT")
     aliases = frozenset(alias for alias, _ in leaves)
     if any(resolved.sources[alias].query is not None for alias in aliases):
         raise NotCovered("a statistic over a sub-select that shows sensitive columns", "write it as one SELECT")

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from discreet.errors import SourceNotFound, StoreError
-from discreet.gateway.analysis.plan import RowList, StatementPlanner, asks_for_nothing
+from discreet.gateway.analysis.plan import Exact, RowList, StatementPlanner, asks_for_nothing
 from discreet.gateway.analysis.relations import Setting
 from discreet.gateway.analysis.resolve import Resolved, Resolver
 from discreet.gateway.analysis.statements import AskedStatement, asked
@@ -366,7 +366,8 @@ class SessionPolicy:
             max(self._host.clock(), self._account.exposure.newest),
             self._host.enforces,
         )
-        with self._host.own.run(opened.prepared.setting.settings) as run:
+        alone = isinstance(plan, Exact) and not plan.before and len(set(opened.results)) < 2
+        with self._host.own.run(opened.prepared.setting.settings, snapshot=not alone) as run:
             try:
                 return Answering(rules, resolved, run, asking).serve(plan, opened.results), asking
             except OwnError as problem:
