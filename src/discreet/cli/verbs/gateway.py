@@ -18,8 +18,7 @@ import click
 
 from discreet.cli.options import option
 from discreet.cli.output import say
-from discreet.cli.verbs.gateway_explain import command as explain
-from discreet.errors import DiscreetError, PolicyError, UsageError
+from discreet.errors import DiscreetError, PolicyError, Refused, UsageError
 
 if TYPE_CHECKING:
     from discreet.gateway import Settings
@@ -141,6 +140,7 @@ def command(
     grace: float,
 ) -> None:
     """Govern queries between PostgreSQL clients and their server. Clients connect as usual, to another port.
+    It is not a barrier against an attacker who goes to its limits (docs/explain/limitations.md).
 
     \b
     Examples:
@@ -313,7 +313,22 @@ def grants(policy_file: Path, users: tuple[str, ...], own_role: str) -> None:
     click.echo(grants(section.tables, users, own_role, trusted=section.functions, exempt=section.exempt))
 
 
-command.add_command(explain)
+@command.command(name="explain", short_help="Say what the gateway would make of a statement.")
+@click.argument("statement")
+@option(
+    "--policy", "policy_file", type=EXISTING, required=True, metavar="FILE", help="Policy with a section [gateway]."
+)
+@option("--own", metavar="URL", help="Look into this database for types and views; nothing is run there.")
+def explain(statement: str, policy_file: Path, own: str | None) -> None:
+    """Say what the gateway would make of a statement, and what it would cost. Nothing is run."""
+    from discreet.gateway.explanation import explained
+    from discreet.policy import Policy
+
+    found = explained(statement, Policy.load(policy_file), own=own)
+    for line in found.lines:
+        say(line)
+    if found.refused:
+        raise Refused(found.refused, remedy=found.instead or "See docs/explain/gateway.md for what can be asked.")
 
 
 @dataclass(frozen=True)
