@@ -14,12 +14,13 @@ from discreet.anonymity.given_levels import Optimum
 from discreet.anonymity.lattice.exact import SearchResult
 from discreet.anonymity.losses import BY_CLASS
 from discreet.anonymity.recoding_loss import column_loss
-from discreet.anonymity.utility import Sampled, UtilityMeasures, utility_measures
+from discreet.anonymity.utility import UtilityMeasures, utility_measures
 from discreet.errors import MissingExtra, UsageError
 from discreet.kernel import Classes, Column, Recoding
 from discreet.kernel.serialise import card, json_of
 from discreet.risk import Assessment, assess
 from discreet.risk.assessment import Surveyed
+from discreet.risk.inference import Sampled
 from discreet.wording import brief_percent
 
 

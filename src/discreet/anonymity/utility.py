@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from discreet.kernel import AnyValue, Coded, Flat, Recoding, Rule
 from discreet.kernel.arrays import Floats, Ints, Label
 from discreet.kernel.number_rules import number
 from discreet.kernel.serialise import json_of
+from discreet.risk.inference import Sampled
 
 MOST_ROWS = 100_000
 """Rows beyond which a random sample is looked at."""
@@ -30,18 +30,6 @@ GROUPS, TARGET_GROUPS, MOST_TARGETS = 10, 4, 50
 FOLDS = 5
 ORDER = ("quasi", "sensitive", "other")
 INTERVAL = re.compile(r"\[(.+?)[,;] (.+?)\)")
-
-
-@runtime_checkable
-class Sampled(Protocol):
-    """A table that hands over some of its rows."""
-
-    def sample(self, names: Sequence[str], *, most: int) -> dict[str, Coded]:
-        """The cells of some columns, row by row: of all rows, or of so many by chance."""
-
-    @property
-    def published(self) -> dict[str, str]:
-        """Every column that is published, with its role."""
 
 
 @dataclass(frozen=True)

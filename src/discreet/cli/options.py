@@ -8,7 +8,7 @@ import os
 import shlex
 import sys
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
@@ -20,10 +20,13 @@ from discreet.errors import UsageError
 
 if TYPE_CHECKING:
     from discreet import Policy, Table
+    from discreet.risk.inference import Giveaway
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 SEED = "The same seed gives the same {}."
 ROLES = "Policy that gives the columns their roles."
+MOST_GIVEAWAYS = 10
+"""Pairs of columns that are warned about one by one."""
 ACTOR = "Who does this, for the ledger [your user name]."
 HIERARCHIES = "Policy with roles and hierarchies."
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -243,6 +246,14 @@ def tied_rows_notes(table: Table) -> list[str]:
         return []
     tied = "says whose row it is and is published as it is. A recipient can tie the rows of a person together"
     return [f'Note: {", ".join(names)} {tied}, which no figure here considers; role = "drop" leaves it out.']
+
+
+def giveaway_notes(found: Sequence[Giveaway]) -> list[str]:
+    """What to say where a published column says what was made coarser."""
+    notes = [f"Warning: {giveaway.words()}" for giveaway in found[:MOST_GIVEAWAYS]]
+    if len(found) > MOST_GIVEAWAYS:
+        notes.append(f"Warning: {len(found) - MOST_GIVEAWAYS} more such pairs of columns; --json lists all.")
+    return notes
 
 
 def repeated_notes(table: Table) -> list[str]:

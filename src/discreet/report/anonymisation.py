@@ -20,6 +20,7 @@ from discreet.report.toolkit.page import Cell, Pill, Row, Table, bullets
 from discreet.report.toolkit.words import every, people
 from discreet.report.utility import utility_part
 from discreet.risk import Assessment
+from discreet.risk.inference import Giveaway
 from discreet.wording import people_in_rows, percent
 
 ELSEWHERE = {"certificate": "method"}
@@ -77,6 +78,7 @@ def anonymised_page(
     lattice: Sequence[Seen] = (),
     formulas: Mapping[str, Any] | None = None,
     utility: UtilityMeasures | None = None,
+    away: Sequence[Giveaway] = (),
 ) -> str:
     """The report: findings, the picture behind each, what was done, what remains, parameters, method, command.
 
@@ -92,6 +94,7 @@ def anonymised_page(
         lattice=lattice,
         formulas=formulas,
         utility=utility,
+        away=away,
     )
     if case.after is None:
         pills = [Pill("▲", "Nobody is published", "danger")]
@@ -127,6 +130,7 @@ def anonymised_parts(
     lattice: Sequence[Seen] = (),
     formulas: Mapping[str, Any] | None = None,
     utility: UtilityMeasures | None = None,
+    away: Sequence[Giveaway] = (),
 ) -> list[page.Part]:
     """The sections of the report, for pages that have a frame of their own."""
     figures = list(pictures(case, frontier, lattice))
@@ -135,7 +139,9 @@ def anonymised_parts(
         page.evidence(figures),
         page.section("done", "What was done", *done(case, formulas)),
         *([] if utility is None else [utility_part(utility)]),
-        page.remains("This table does not protect from everything:", remains(case)),
+        page.remains(
+            "This table does not protect from everything:", [*(giveaway.words() for giveaway in away), *remains(case)]
+        ),
         page.parameters("What was chosen before searching", chosen(case), policy),
         page.method(method(case), references(case)),
         page.reproduce(command, note=page.policy_note(policy)),

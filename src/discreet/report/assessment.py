@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from discreet.policy import Policy
 from discreet.report.assessment_findings import MODELS, ROLES, allowed, by_topic, profile_findings, role_in
@@ -14,6 +14,7 @@ from discreet.report.toolkit.html import Child, join
 from discreet.report.toolkit.page import Cell, Figure, Row, Table, card, cards, folded_table
 from discreet.report.toolkit.words import amount, crowd, decimal, every, one_in, people, plural, points
 from discreet.risk import Assessment, Band, PopulationUniqueness, Profile
+from discreet.risk.inference import Giveaway
 from discreet.wording import brief_percent, people_in_rows, percent
 
 STANDING: dict[Fill, str] = {"risk": "at risk", "partly": "partly at risk", "plain": "within the threshold"}
@@ -286,10 +287,11 @@ def assessment_page(
     version: str,
     policy: Policy | None = None,
     profile: Profile | None = None,
+    away: Sequence[Giveaway] = (),
 ) -> str:
     """The report: findings, the picture behind each, measures, what remains, parameters, method, command."""
     return page.document(
-        assessment_parts(assessment, source=source, command=command, policy=policy, profile=profile),
+        assessment_parts(assessment, source=source, command=command, policy=policy, profile=profile, away=away),
         kicker="Risk assessment",
         title=title,
         about=[source, people_in_rows(assessment.records, assessment.rows)],
@@ -306,6 +308,7 @@ def assessment_parts(
     command: str,
     policy: Policy | None = None,
     profile: Profile | None = None,
+    away: Sequence[Giveaway] = (),
 ) -> list[page.Part]:
     """The sections of the report, for pages that have a frame of their own."""
     figures = list(pictures(assessment, profile))
@@ -323,7 +326,7 @@ def assessment_parts(
         page.evidence(figures),
         page.section("columns", "Columns", *([] if profile is None else columns(profile, policy)), title="The columns"),
         page.section("measured", "Measures", measured, title="What was measured"),
-        page.remains("These measures do not say everything:", remains(assessment)),
+        page.remains("These measures do not say everything:", [*(one.words() for one in away), *remains(assessment)]),
         page.parameters("What was chosen before counting", parameters(assessment), policy),
         page.method(method(assessment), sorted(REFERENCES[name] for name in cited)),
         page.reproduce(command, note=page.policy_note(policy)),

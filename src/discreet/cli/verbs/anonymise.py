@@ -21,6 +21,7 @@ from discreet.cli.options import (
     HIERARCHIES,
     PATH,
     dialect_notes,
+    giveaway_notes,
     listed,
     option,
     policy_option,
@@ -35,6 +36,7 @@ from discreet.errors import UsageError
 from discreet.policy import Policy
 from discreet.policy.schema import Formulas
 from discreet.risk import assess
+from discreet.risk.inference import coarser_at, giveaways
 from discreet.sources import read
 from discreet.wording import brief_percent, fine_percent
 
@@ -185,7 +187,8 @@ def command(
         notes.append(
             f"Note: the policy gives no role to {', '.join(data.undeclared)}; nothing can be written before it does."
         )
-    notes += [*repeated_notes(data), *tied_rows_notes(data)]
+    away = giveaways(data, coarser_at(policy, result.levels))
+    notes += [*repeated_notes(data), *tied_rows_notes(data), *giveaway_notes(away)]
     if target is not None:
         notes.append(
             f"Wrote {written:,} rows to {PASSWORD.sub('//', target.partition('?')[0])}, verified class by class."
@@ -231,6 +234,7 @@ def command(
             lattice=sweep(result.recoding.classes, result.limits, loss=result.loss_name) if small else (),
             formulas=changed,
             utility=measured(),
+            away=away,
             **stamp,
         )
 
@@ -243,6 +247,7 @@ def command(
             "target": target,
             "formulas": changed,
             "measures": measured().to_dict(),
+            "gives_away": [giveaway.to_dict() for giveaway in away],
         },
         words,
         page=page,

@@ -16,6 +16,7 @@ from discreet.cli.options import (
     dialect_notes,
     dialect_options,
     draft_option,
+    giveaway_notes,
     listed,
     number_of_people,
     option,
@@ -79,6 +80,7 @@ def assess(
     Ends with exit code 1 when more people are at risk than the policy's [limits] at_risk allows (none, unless it
     says so), so that a pipeline can stop there.
     """
+    from discreet.risk.inference import giveaways
     from discreet.sources.export.record_list import refuse_listing, write_listing
 
     policy = discreet.Policy.load(policy_file)
@@ -99,6 +101,8 @@ def assess(
         have = "columns {} have" if len(data.undeclared) > 1 else "column {} has"
         notes.insert(0, f"Note: {have.format(columns)} no role in the policy and did not count as quasi-identifiers.")
 
+    away = giveaways(data, dict.fromkeys(policy.quasi))
+    notes += giveaway_notes(away)
     if records is not None:
         with working(f"Writing the risk of every row of {data.name}", data):
             listed_rows = assessment.records()
@@ -110,7 +114,12 @@ def assess(
 
     def page(**stamp: Any) -> str:
         profiled = discreet.profile(data, largest=3) if assessment.records <= PROFILED else None
-        about: dict[str, Any] = {"title": f"Risk of {data.name}", "source": data.name, "policy": data.policy}
+        about: dict[str, Any] = {
+            "title": f"Risk of {data.name}",
+            "source": data.name,
+            "policy": data.policy,
+            "away": away,
+        }
         return report.assessment_page(assessment, profile=profiled, **about, **stamp)
 
     rows = [
@@ -123,6 +132,7 @@ def assess(
             **assessment.to_dict(),
             "undeclared": list(data.undeclared),
             "unconfirmed": list(policy.unconfirmed),
+            "gives_away": [giveaway.to_dict() for giveaway in away],
         },
         [
             heading(

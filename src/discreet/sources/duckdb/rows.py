@@ -11,8 +11,8 @@ from pathlib import Path
 
 import duckdb
 
-from discreet.kernel import Coded, Recoding
-from discreet.sources.duckdb_scratch import RELATION, DuckDBDesk, bare, cell, copy, fetched, literal, quote, translated
+from discreet.kernel import Recoding
+from discreet.sources.duckdb_scratch import RELATION, DuckDBDesk, bare, copy, literal, quote, translated
 from discreet.sources.engine import Cells, Target, columnwise
 from discreet.sources.export.recode import (
     Dialect,
@@ -28,19 +28,6 @@ from discreet.sources.export.recode import (
 )
 from discreet.sources.export.staging import create, fill
 from discreet.sources.export.targets import FileTarget, TableTarget, formula_count_sql, unfit
-
-
-def fetch(desk: DuckDBDesk, names: Sequence[str], *, most: int | None = None) -> dict[str, Coded]:
-    """The cells of some columns, coded as they are counted."""
-    kinds = {name: bare(desk.types[name]) for name in names}
-    columns = ", ".join(f"{quote(name)} AS c{place}" for place, name in enumerate(names))
-    cells = ", ".join(cell(f"c{place}", kinds[name]) for place, name in enumerate(names))
-    with translated(desk.name):
-        if desk.private:
-            desk.run("SET preserve_insertion_order = true")
-        chance = "" if most is None else f" USING SAMPLE reservoir({most} ROWS)"
-        arrays = desk.run(f"SELECT {cells} FROM (SELECT {columns} FROM {RELATION}{chance})").fetchnumpy()
-    return {name: fetched(arrays[f"c{place}"], kinds[name]) for place, name in enumerate(names)}
 
 
 def chosen(desk: DuckDBDesk, recoding: Recoding, *, drop: Sequence[str]) -> Cells:
