@@ -81,6 +81,36 @@ def test_columns_may_be_missing_or_coarser(town: World, steps: Mapping[str, int 
     assert trace.accused == (LEAKER,)
 
 
+def test_a_table_of_counts_names_the_leaker(town: World) -> None:
+    numbers = leaked(town, 1.0)
+    columns = town.codebook.marks.columns
+    rows = [
+        {**dict(zip(columns, labels, strict=True)), "people": str(number)}
+        for labels, number in zip(town.labels, numbers.tolist(), strict=True)
+        if number
+    ]
+    rows.append({**rows[0], "people": "<5"})  # a cell that was suppressed counts nobody
+    trace = trace_leak(town.traceable, rows, count="people", **FAST)
+    assert trace.accused == (LEAKER,)
+    assert trace.counts["rows"] == numbers.sum()
+    assert trace.standings == trace_leak(town.traceable, town.file(numbers), **FAST).standings
+    with pytest.raises(UsageError, match="no column 'n' of counts"):
+        trace_leak(town.traceable, rows, count="n", **FAST)
+
+
+def test_the_original_is_not_blamed_while_a_recipient_is_accused(town: World) -> None:
+    """A leaker who found the decoys leaves them out; what is left still points at the copy."""
+    numbers = leaked(town, 1.0)
+    base = int(town.base.sum())
+    numbers[base:][town.codebook.marks.decoy] = 0
+    trace = trace_leak(town.traceable, town.file(numbers), **FAST)
+    assert trace.accused == (LEAKER,)
+    assert trace.origin is not None
+    assert trace.origin.own_copy is not None
+    assert trace.origin.own_copy <= trace.alpha
+    assert "may come from the original table" not in trace.words()
+
+
 def test_a_few_coarser_rows_are_left_out_and_mixed_columns_are_said(town: World) -> None:
     rows = town.rows(leaked(town, 1.0))
     few = lifted(town, rows[:50], {"birth_year": 2}) + rows[50:]

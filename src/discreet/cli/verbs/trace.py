@@ -77,6 +77,7 @@ def claims(
 @command.command(name="leak", short_help="Trace a leaked file.")
 @click.argument("leak", metavar="FILE")
 @option("--column", "columns", metavar="THEIRS=OURS", multiple=True, help="A column that has another name there.")
+@option("--count", metavar="COLUMN", help="In a table of counts: the column that says how many people a row is.")
 @option("--original", metavar="DATA", help="The original table, to recognise decoys by their other columns.")
 @trace_options
 @output("Print the trace as JSON.", report="--report")
@@ -97,6 +98,7 @@ def leak(
     Examples:
       discreet trace leak found.csv --release spring
       discreet trace leak found.csv --release spring --column plz=zip --report trace.html
+      discreet trace leak table.csv --release spring --count people
 
     Ends with exit code 1 when a recipient is accused.
     """

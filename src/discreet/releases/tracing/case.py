@@ -46,6 +46,22 @@ class SuspectTable:
 
         return cls("the rows", tuple(dict.fromkeys(str(name) for row in source for name in row)), counted)
 
+    def weighted(self, count: str) -> SuspectTable:
+        """The same where a column says for how many people each row stands, as in a table of counts."""
+        if count not in self.columns:
+            raise UsageError(
+                f"{self.name} has no column '{count}' of counts.",
+                remedy="Name the column that says how many people a row is.",
+            )
+
+        def counted(by: Sequence[str]) -> Histogram:
+            histogram = self.counted([*by, count])
+            numbers = histogram.columns[count]
+            people = np.array([_people(value) for value in numbers.values], dtype=np.int64)[numbers.codes]
+            return Histogram({name: histogram.columns[name] for name in by}, histogram.counts * people)
+
+        return SuspectTable(self.name, tuple(name for name in self.columns if name != count), counted)
+
     def renamed(self, names: Mapping[str, str]) -> SuspectTable:
         """The table with columns under names of the release; `names` maps the file's names to these."""
         for theirs in names:
@@ -64,6 +80,14 @@ class SuspectTable:
             return Histogram({name: histogram.columns[theirs_of[name]] for name in by}, histogram.counts)
 
         return SuspectTable(self.name, ours, counted)
+
+
+def _people(value: Label) -> int:
+    """A count of people; what is none counts nobody, such as a cell that was suppressed."""
+    try:
+        return max(0, int(float(value or 0)))
+    except (ValueError, OverflowError):
+        return 0
 
 
 NOWHERE, STRANGER = -1, -2

@@ -212,7 +212,7 @@ def _about_origin(trace: Trace, origin: ClaimOrigin) -> Iterator[TraceStatement]
         lead, link = "Nothing shows that a copy of this release was used", ";"
         then = "Ask where it comes from: people can be named, and tables be made, without any copy."
     yield TraceStatement("origin", f"{lead}: {hit}{link} {chance} (p = {origin.p_value:.2g}).", then)
-    if origin.own_copy is not None and origin.own_copy <= trace.alpha:
+    if origin.own_copy is not None and origin.own_copy <= trace.alpha and not trace.accused:
         yield TraceStatement(
             "origin",
             f"Hardly any decoys are among the marks that were hit (p = {origin.own_copy:.2g}, had a copy been used as it is): the "

@@ -40,7 +40,7 @@ def trace(
     """Hold claims of re-identification, or a leaked file, against every recipient of a release.
 
     `release` is a release or its name in the store. The other options are those of `trace_claims` (`exclude`, `earlier`)
-    and `trace_leak` (`columns`, `original`), and for both `alpha`, `prior` and `family`.
+    and `trace_leak` (`columns`, `count`, `original`), and for both `alpha`, `prior` and `family`.
     """
     # Only this needs the extra `store`: evidence against recipients is weighed without it.
     from discreet.releases.delivery.release import Release
@@ -230,6 +230,7 @@ def trace_leak(
     leak: Any,
     *,
     columns: Mapping[str, str] | None = None,
+    count: str | None = None,
     original: Any = None,
     alpha: float = ALPHA,
     prior: float = PRIOR,
@@ -237,7 +238,8 @@ def trace_leak(
 ) -> Trace:
     """Hold a leaked file against every recipient: any rows, any of the columns, perhaps coarser than published.
 
-    `columns` maps names of the file to names of the release. Where the quasi-identifiers show no difference, decoys are
+    `columns` maps names of the file to names of the release; `count` names a column that says for how many people a row
+    stands. Where the quasi-identifiers show no difference, decoys are
     looked for by their other columns; the `original` table then helps to know which tuples are decoys' alone. `family` is
     the number of recipients to share the error rate among if more are still to come.
 
@@ -248,6 +250,7 @@ def trace_leak(
     """
     family = checked(traceable, alpha=alpha, prior=prior, family=family)
     table = SuspectTable.of(leak).renamed(columns or {})
+    table = table if count is None else table.weighted(count)
     observed = sightings_of(traceable, table)
     if not observed.telling or not observed.columns:
         observed = sightings_of_decoys(traceable, table, original)
