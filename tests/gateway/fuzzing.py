@@ -15,18 +15,19 @@ from typing import Any
 import numpy as np
 
 from discreet.gateway import Allow, Hold, Limits, Refuse, Release
-from discreet.gateway.analysis.analyse import NotUnderstood, Style, as_rows
-from discreet.gateway.analysis.cache import understood
-from discreet.gateway.analysis.disclosure import Decoder, Undecodable
+from discreet.gateway.analysis.relations import Named, Relation, Relations, Setting
+from discreet.gateway.analysis.resolve import Resolver
+from discreet.gateway.analysis.statements import asked
 from discreet.gateway.protocol import login
 from discreet.gateway.protocol.framing import Malformed, walk
 from discreet.gateway.protocol.login import Channels, Entrance
-from discreet.gateway.protocol.messages import ResultColumn
 from discreet.gateway.session.held_rows import HeldBytes, HeldResult
+from discreet.gateway.session.parameters import ARRAYS, TYPES, constant
 from discreet.gateway.session.session import GatewaySession
 from discreet.policy.gateway_section import GovernedTable
-from discreet.sql.catalog import Catalog, ColumnSource, Relation
+from discreet.sql.fragment import NotCovered
 from discreet.sql.lexer import Unreadable, lexed
+from discreet.sql.printer import printed
 from tests.gateway import raw
 from tests.gateway.raw import message, row
 from tests.gateway.watching import Holding, answer_all
@@ -95,15 +96,10 @@ SPOKEN = (
 WORDS = tuple(SPOKEN.split())
 
 
-def _catalog() -> Catalog:
-    name, names = "public.patients", ("id", "zip", "diagnosis", "name")
-    table = GovernedTable(name, ("id",), name, ("name",), ("zip",), ("diagnosis",))
-    columns = {place: (one, ColumnSource(frozenset({(name, one)}), True)) for place, one in enumerate(names, 1)}
-    relation = Relation(7, "public", "patients", "r", frozenset({name}), columns)
-    return Catalog({name: table}, {7: relation}, {"patients": ("public",)}, frozenset({"own"}), frozenset({"random"}))
-
-
-CATALOG = _catalog()
+TABLE = GovernedTable("public.patients", ("id",), "patient", ("name",), ("zip",), ("diagnosis",))
+COLUMNS = {"id": "int4", "zip": "text", "diagnosis": "text", "name": "text"}
+RELATIONS = Relations.of([Relation(7, "public", "patients", "r", COLUMNS, TABLE, True)])
+SETTING = Setting({("", "patients"): Named(7, False, False), ("public", "patients"): Named(7, False, False)})
 
 
 class Bytes:
@@ -230,43 +226,34 @@ def reading(chance: Bytes) -> None:
     text = " ".join(words)
     with contextlib.suppress(Unreadable):
         lexed(text)
-    understood(text, CATALOG)
+    tree = asked(text).tree
+    if tree is not None:
+        printed(tree)
+        with contextlib.suppress(NotCovered):
+            printed(Resolver(RELATIONS, SETTING, "fuzz").resolve(tree).query)
 
 
 def decoding(chance: Bytes) -> None:
-    """Rows and their columns."""
-    times = 1 + chance.number() % 100
-    kinds = [(21, 23, 20, 25, 1043, 16, 700, 701, 1700, 1082, 1114, 1184, 2950, 17, 1007, 3802)[chance.number() % 16]]
-    kinds += [25] * (chance.number() % 2)
-    columns = tuple(ResultColumn("c", 7, 1, kind, -1, -1, chance.number() & 1) for kind in kinds)
-    one = row(*(None if (size := chance.number()) > 200 else chance.some(size) for _ in columns))
-    data = bytearray(one * times)
+    """Rows and where their cells are."""
+    one = row(*(None if (size := chance.number()) > 200 else chance.some(size) for _ in range(1 + chance.number() % 3)))
+    data = bytearray(one * (1 + chance.number() % 100))
     if chance.number() & 1:
         data[chance.number() % len(data)] = chance.number()
-    try:
+    with contextlib.suppress(Malformed):
         places, end = walk(bytes(data), 0) if data[0] == ord("D") else ([], 0)
-        held = HeldResult(bytes(data[:end]), np.asarray(places, dtype=np.int64), columns)
+        held = HeldResult(bytes(data[:end]), np.asarray(places, dtype=np.int64), None)
         if held.rows:
-            for place in range(len(columns)):
-                Decoder(held).values(place)
-    except (Malformed, Undecodable):
-        pass
+            held.cells()
 
 
-def copying(chance: Bytes) -> None:
-    """Lines of a COPY."""
-    style = Style(bool(chance.number() & 1), bool(chance.number() & 1))
-    lines, places, at = [], [], 0
-    while chance and len(lines) < 20:
-        lines.append(message(b"d", chance.some(chance.number()) + b"\n"))
-        places.append(at)
-        at += len(lines[-1])
-    held = HeldResult(b"".join(lines), np.array(places, dtype=np.int64), None, copy=True)
-    with contextlib.suppress(NotUnderstood, ValueError):
-        as_rows(held, (ResultColumn("c", 7, 1, 25, -1, -1, 0),), style)
+def binding(chance: Bytes) -> None:
+    """Parameters of a portal."""
+    kinds = (*TYPES, *ARRAYS, 600)
+    with contextlib.suppress(NotCovered):
+        constant(chance.some(chance.number()), kinds[chance.number() % len(kinds)], chance.number() & 1)
 
 
-TARGETS: tuple[Callable[[Bytes], None], ...] = (conversing, entering, arriving, reading, decoding, copying)
+TARGETS: tuple[Callable[[Bytes], None], ...] = (conversing, entering, arriving, reading, decoding, binding)
 
 
 def one_input(data: bytes) -> None:

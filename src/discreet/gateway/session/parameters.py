@@ -82,7 +82,14 @@ def constant(value: bytes | None, oid: int, code: int) -> Any:
         raise NotCovered("a parameter of this type", "write the value into the statement")
     if value is None:
         return Cast(Literal("null"), name)
-    return Cast(Literal("string", _text(value, oid) if code else value.decode("utf-8")), name)
+    return Cast(Literal("string", _text(value, oid) if code else _decoded(value)), name)
+
+
+def _decoded(value: bytes) -> str:
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        raise NotCovered("a parameter that cannot be read") from None
 
 
 def _text(value: bytes, oid: int) -> str:
@@ -138,14 +145,16 @@ def _array(value: bytes, code: int) -> list[bytes | None]:
         except struct.error:
             raise NotCovered("a parameter that cannot be read") from None
         return found
-    text = value.decode("utf-8")
+    text = _decoded(value)
     if not (text.startswith("{") and text.endswith("}")) or "{" in text[1:]:
         raise NotCovered("an array of this form as a parameter")
     found, at, body = [], 0, text[1:-1]
     while at < len(body):
         if body[at] == '"':
             cell, at = "", at + 1
-            while body[at] != '"':
+            while body[at : at + 1] != '"':
+                if at + 1 >= len(body):
+                    raise NotCovered("an array of this form as a parameter")
                 at += body[at] == "\\"
                 cell, at = cell + body[at], at + 1
             found.append(cell.encode())
