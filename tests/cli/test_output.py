@@ -88,6 +88,8 @@ NO_JSON = {
     "completion",
     "demo",
     "gateway",
+    "gateway explain",
+    "gateway grants",
     "help",
     "report init",
     "serve",

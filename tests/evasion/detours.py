@@ -97,7 +97,7 @@ DETOURS = {
     "a table of one's own asks": "UPDATE own.box SET n = <i>\n--\nSELECT count(*) FROM patients p, own.box b WHERE p.id = b.n AND p.income > 70000015",
     "a setting of one's own decides": "SET my.id = <i>\n--\nSELECT diagnosis > 'canary013' FROM patients WHERE id = current_setting('my.id')::int",
     "a setting of one's own asks": "SET my.id = <i>\n--\nSELECT count(*) FROM patients WHERE id = current_setting('my.id')::int AND diagnosis > 'canary013'",
-    "the time zone decides": "SET TimeZone = 'XXX<i>'\n--\nSELECT diagnosis > 'canary013' FROM patients WHERE id = split_part(('2020-01-02 23:00Z'::timestamptz)::text, ' ', 2)::time::text::varchar(2)::int",
+    "the time zone decides": "SET TimeZone = 'XXX<i>'\n--\nSELECT diagnosis > 'canary013' AS a<i> FROM patients WHERE id = split_part(('2020-01-02 23:00Z'::timestamptz)::text, ' ', 2)::time::text::varchar(2)::int",
     # people marked by writing
     "marked": "BEGIN\n--\nUPDATE patients SET note = 'me<i>' WHERE id = <i>\n--\nSELECT zip, diagnosis FROM patients WHERE note = 'me<i>'\n--\nROLLBACK",
     "marked by a prepared statement": "PREPARE w<i>(int) AS UPDATE patients SET note = 'q<i>' WHERE id = $1\n--\nBEGIN\n--\nEXECUTE w<i>(<i>)\n--\nSELECT zip, diagnosis FROM patients WHERE note = 'q<i>'\n--\nROLLBACK",

@@ -79,7 +79,8 @@ def test_what_is_found_is_governed_and_so_is_what_comes_later(ward: str, upstrea
         direct.execute("""DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'walter') THEN
           CREATE ROLE walter LOGIN; END IF; END $$""")
         direct.execute(
-            'GRANT USAGE ON SCHEMA "Ward" TO walter; GRANT REFERENCES ON ALL TABLES IN SCHEMA "Ward" TO walter'
+            'REVOKE ALL ON ALL TABLES IN SCHEMA "Ward" FROM walter; GRANT USAGE ON SCHEMA "Ward" TO walter;'
+            'GRANT REFERENCES (name) ON "Ward".people TO walter'
         )
     with (
         Guarding(upstream, ward, tmp_path / "store.db", policy) as guarding,

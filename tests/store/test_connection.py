@@ -83,7 +83,7 @@ def test_opening_a_store_that_is_up_to_date_does_not_load_alembic(tmp_path: Path
 
 def test_the_wheel_carries_the_migrations_and_runs_them_from_there(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "src", tmp_path / "source" / "src", ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, tmp_path / "source")
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path / "wheel")]
     subprocess.run(build, cwd=tmp_path / "source", check=True, capture_output=True)

@@ -40,4 +40,4 @@ def test_files_of_an_opened_folder_are_registered(tmp_path: Path) -> None:
         assert [answer.status_code for answer in answers] == [201, 201, 422, 422]
         page = httpx.get(f"{visitor.origin}/datasets/new", headers=visitor.headers, trust_env=False).text
         assert str(tmp_path / "open/people.csv") in page
-        assert "discreet serve --server HOST" in page
+        assert "Tables of PostgreSQL can be data sets as well" in page

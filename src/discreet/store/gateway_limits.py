@@ -316,7 +316,7 @@ def count_denial(store: Store, person: str, at: float) -> int:
     >>> import tempfile, pathlib
     >>> with Store.open(pathlib.Path(tempfile.mkdtemp()) / "store.db") as store:
     ...     [count_denial(store, "db/ann", at) for at in (0.0, 1.0, 70.0, 3_700.0)]
-    [1, 2, 3, 2]
+    [1, 2, 3, 1]
     """
     minute = int(at // MINUTE)
     row = (DENIAL.c.person == person, DENIAL.c.minute == minute)

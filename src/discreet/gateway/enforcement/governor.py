@@ -207,6 +207,7 @@ class Governor:
         async with self._looking:
             before = self.holes
             await asyncio.to_thread(self._look)
+            self._entitled.clear()
             for one in self.holes:
                 if one not in before:
                     _LOG.warning("rights of users undermine the limits: %s", one.problem)

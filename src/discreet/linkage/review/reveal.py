@@ -42,7 +42,7 @@ from discreet.linkage.review.held_pair import (
 )
 from discreet.linkage.review.views import REFUSALS, CellView, PairView, Price, RowView, gauge
 
-__all__ = ["PairDisclosure", "measure", "measure_opened", "prepare", "refusal", "reveal", "view"]
+__all__ = ["PairDisclosure", "display_costs", "measure", "measure_opened", "prepare", "refusal", "reveal", "view"]
 
 EVENT = "linkage.revealed"
 OPEN_INDEXES = 8
