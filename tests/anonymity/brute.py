@@ -85,7 +85,21 @@ def losses(data: Data, node: Node, kept: list[list[Person]], hidden: list[list[P
         "dm_star": float(sum(len(group) ** 2 for group in [*kept, *hidden])),
         "precision": _precision(data, node, ns),
         "entropy": _entropy(data, node, lost),
+        "gcp": _certainty_penalty(data, node, kept, ns),
     }
+
+
+def _certainty_penalty(data: Data, node: Node, kept: list[list[Person]], ns: int) -> float:
+    """Share of its column that each published value covers, 0 for one value alone, averaged over people and columns."""
+    total, cost = len(data.people), 0.0
+    for j, tree in enumerate(data.trees):
+        n = len(tree)
+        if n == 1:
+            continue
+        leaves = Counter(path[node[j]] for path in tree)
+        shares = (leaves[person.paths[j][node[j]]] for group in kept for person in group)
+        cost += data.weights[j] * (sum(share / n for share in shares if share > 1) + ns) / total
+    return cost / len(data.trees)
 
 
 def _share_loss(data: Data, node: Node, kept: list[list[Person]], ns: int) -> float:

@@ -30,11 +30,11 @@ def tables(draw: st.DrawFn, *, secrets: int = 1, numbers: int | None = None) -> 
     columns = draw(st.lists(trees(), min_size=1, max_size=4))
     person = st.tuples(st.tuples(*(st.sampled_from(tree) for tree in columns)), st.integers(1, secrets))
     people = draw(st.lists(person, min_size=1, max_size=30))
-    whose = st.none() if numbers is None else st.integers(1, numbers)
-    return Data(
-        tuple(Person(paths, f"s{secret}", draw(whose)) for paths, secret in people),
-        tuple(columns),
-    )
+    if numbers is None:
+        return Data(tuple(Person(paths, f"s{secret}") for paths, secret in people), tuple(columns))
+    rows = st.tuples(st.integers(1, numbers), st.sampled_from([1, 1, 1, 1, 9]))  # some have many rows that look alike
+    repeated = [(Person(paths, f"s{secret}", whose), n) for paths, secret in people for whose, n in [draw(rows)]]
+    return Data(tuple(row for row, n in repeated for _ in range(n)), tuple(columns))
 
 
 @st.composite

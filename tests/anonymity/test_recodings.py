@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import discreet
 from discreet.anonymity.limits import Requirements, Size
 from discreet.anonymity.local.acceptance import verify
-from discreet.anonymity.recoding_loss import column_loss
+from discreet.anonymity.result import column_loss
 from discreet.errors import DiscreetError, UsageError
 from discreet.kernel import AnyValue, Classes, Histogram, Recoding, Tree, Widths
 from discreet.people import State, generate

@@ -1,4 +1,4 @@
-"""People with several rows: every count of classes and spreads against plain sets of people."""
+"""People with several rows, against plain sets of people, and numbers of people however they are spelled."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.kernel import Classes, Members, Recoding, Tree
+from discreet.kernel import Classes, Histogram, Members, Recoding, Tree
+from discreet.kernel.hierarchy import Coded
+from discreet.kernel.members import same_number
+from discreet.kernel.survey import numbered
+from discreet.risk import assess
 from tests.kernel.strategies import Listing, Row, as_dict, levels_of, listings, some, spread_as_dict
 
 
@@ -105,3 +109,23 @@ def test_a_person_who_loses_a_row_is_counted_as_suppressed() -> None:
     assert repr(classes) == "Classes(2 people with 5 rows in 2 classes by sex)"
     again = pickle.loads(pickle.dumps(classes))  # noqa: S301 - our own
     assert as_dict(again.at({})) == as_dict(classes)
+
+
+SPELLINGS = st.sampled_from(["{}", "0{}", "00{}", "{}.0", " {} ", "+{}", "#{},", "{}\u00a0", "\u200b{}"])
+
+
+@given(st.lists(st.tuples(st.integers(1, 30), SPELLINGS), min_size=1, max_size=40))
+def test_households_are_counted_by_number_and_not_by_spelling(cells: list[tuple[int, str]]) -> None:
+    numbers = numbered(Coded.of([spelling.format(number) for number, spelling in cells]))
+    truth = np.array([number for number, _ in cells])
+    assert ((numbers[:, None] == numbers) == (truth[:, None] == truth)).all()
+
+
+def test_a_household_is_at_risk_with_both_its_members_however_its_number_is_spelled() -> None:
+    rows = [("1", "F", 1), ("01", "M", 1), ("2", "F", 1), ("2.0", "F", 1), (" 3", "M", 1), (None, "M", 1)]
+    histogram = Histogram.from_rows(["home", "sex"], rows)
+    people = Classes.of(["sex"], [("F",), ("M",)], [3, 3]).with_survey(histogram, household="home")
+    household = assess(people).household
+    assert household is not None
+    assert (household.households, household.without_number) == (4, 1)
+    assert same_number("02") == same_number("2.0")

@@ -13,7 +13,7 @@ from discreet.anonymity.losses import LOSSES
 from discreet.errors import Unsatisfiable, UsageError
 from discreet.kernel import Classes
 from discreet.kernel.serialise import card, json_of
-from discreet.risk.input_tables import PolicyLike, opened
+from discreet.risk.assessment import PolicyLike, opened
 from discreet.risk.reidentification import marketer
 from discreet.wording import brief_percent
 

@@ -16,10 +16,9 @@ from typing import Any, Literal, Protocol, get_args
 import numpy as np
 
 from discreet.attacker import Attack
-from discreet.attacker.parameters import whole
 from discreet.errors import Unsatisfiable, UsageError
 from discreet.kernel import Classes
-from discreet.kernel.arrays import Flags, Floats, Ints
+from discreet.kernel.arrays import Flags, Floats, Ints, whole
 from discreet.risk.inference import distinct_l, entropy_l, equal_t, hierarchical_t, no_order, ordered_t, recursive_l
 
 TINY = 1e-12
@@ -231,17 +230,17 @@ class Requirements:
         cls,
         classes: Classes,
         *,
-        k: int | None,
-        suppression: float,
-        diversity: Any,
-        closeness: Any,
-        presence: tuple[float, float] | None,
-        k_map: int | None,
-        max_risk: float | None,
-        risk_model: str,
-        average_risk: float | None,
-        attack: Attack | None,
-        population: Classes | None,
+        k: int | None = None,
+        suppression: float = 0.0,
+        diversity: Any = None,
+        closeness: Any = None,
+        presence: tuple[float, float] | None = None,
+        k_map: int | None = None,
+        max_risk: float | None = None,
+        risk_model: str = "prosecutor",
+        average_risk: float | None = None,
+        attack: Attack | None = None,
+        population: Classes | None = None,
         distances: Mapping[str, str] = MappingProxyType({}),
     ) -> Requirements:
         """The limits that the arguments of `anonymise` mean for these people.

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from discreet.anonymity.lattice.problem import Ladder, LatticeProblem, Node, NodeOutcome
 from discreet.errors import UsageError
-from discreet.kernel.arrays import Floats
+from discreet.kernel.arrays import Floats, Ints
 
 SAME = 1e-12
 """Relative difference up to which two losses are one; the tie goes to the smaller level vector."""
@@ -212,6 +212,54 @@ class PrecisionLoss(_ByColumn):
         return [(top - np.array(parts)) / people for parts, top in zip(self.parts, self.whole, strict=True)]
 
 
+class CertaintyPenaltyLoss(_ByColumn):
+    """`gcp`: global certainty penalty, the mean share of its column that a published value covers (Ghinita et al. 2007).
+
+    A value as it is costs 0, a generalised one leaves/n, a suppressed one 1; averaged over people and columns, by weights.
+    """
+
+    def _parts(self, ladder: Ladder) -> list[float]:
+        return [self._column(ladder, int((ladder.people * penalty).sum()), 0) for penalty in self.penalties(ladder)]
+
+    @staticmethod
+    def penalties(ladder: Ladder) -> list[Ints]:
+        """Per level, the leaves under what each code becomes, none where that is one value."""
+        return [np.where(leaves > 1, leaves, 0) for leaves in ladder.leaves]
+
+    def _column(self, ladder: Ladder, covered: int, suppressed: int) -> float:
+        whole = self.problem.people * ladder.whole * len(self.problem.ladders)
+        return ladder.weight * (covered + suppressed * ladder.whole) / whole if ladder.whole > 1 and whole else 0.0
+
+    def value(self, outcome: NodeOutcome) -> float:
+        """With suppressed people counted as wholly lost."""
+        ladders = zip(self.problem.ladders, outcome.node, outcome.hidden, strict=True)
+        covered = [
+            (ladder, int((ladder.people - hidden) @ self.penalties(ladder)[level])) for ladder, level, hidden in ladders
+        ]
+        return math.fsum(self._column(ladder, leaves, outcome.suppressed) for ladder, leaves in covered)
+
+    def below(self, outcome: NodeOutcome) -> list[Floats]:
+        """People suppressed here lose at a finer level what surely is not under their value there."""
+        tables = []
+        for ladder, parts, level, hidden in zip(
+            self.problem.ladders, self.parts, outcome.node, outcome.hidden, strict=True
+        ):
+            table, scale = np.array(parts), self.problem.people * ladder.whole * len(self.parts)
+            if ladder.whole > 1:
+                table[: level + 1] += ladder.weight * (ladder.least_lost[level] @ hidden) / scale
+            tables.append(table)
+        return tables
+
+    @cached_property
+    def slopes(self) -> list[Floats]:
+        """From what they cover, to the whole column."""
+        people = max(self.problem.people, 1)
+        return [
+            (ladder.weight / len(self.parts) - np.array(parts)) / people
+            for ladder, parts in zip(self.problem.ladders, self.parts, strict=True)
+        ]
+
+
 class EntropyLoss(_ByColumn):
     """`entropy`: the bits it takes to guess the values back (non-uniform entropy)."""
 
@@ -381,6 +429,7 @@ LOSSES: dict[str, Callable[[LatticeProblem], Loss]] = {
     "dm_star": SquaresLoss,
     "precision": PrecisionLoss,
     "entropy": EntropyLoss,
+    "gcp": CertaintyPenaltyLoss,
 }
 
 

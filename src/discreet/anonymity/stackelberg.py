@@ -26,11 +26,11 @@ from discreet.anonymity.lattice.problem import LatticeProblem, Node
 from discreet.anonymity.limits import people_alike
 from discreet.anonymity.losses import make_loss
 from discreet.attacker import Attack
-from discreet.attacker.parameters import amount, probability, whole
+from discreet.attacker.parameters import amount, probability
 from discreet.attacker.piecewise import Pieces, steps
 from discreet.errors import UsageError
 from discreet.kernel import Classes, Countable, count
-from discreet.kernel.arrays import Floats, Ints
+from discreet.kernel.arrays import Floats, Ints, whole
 from discreet.kernel.serialise import json_of
 
 # Every node of a lattice for games on it: what it loses, and among how many people everybody hides.

@@ -19,7 +19,7 @@ from discreet.kernel import AnyValue, Coded, Flat, Recoding, Rule
 from discreet.kernel.arrays import Floats, Ints, Label
 from discreet.kernel.number_rules import number
 from discreet.kernel.serialise import json_of
-from discreet.risk.inference import Sampled
+from discreet.risk.giveaways import Sampled
 
 MOST_ROWS = 100_000
 """Rows beyond which a random sample is looked at."""

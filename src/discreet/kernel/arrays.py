@@ -1,12 +1,14 @@
-"""Array types, and tuples of codes packed as integer keys."""
+"""Array types, whole numbers, and tuples of codes packed as integer keys."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from discreet.errors import UsageError
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -16,6 +18,13 @@ Label = str | None
 
 LIMIT = 2**62
 """Keys stay below this, so that sums of differences cannot overflow 64 bits."""
+
+
+def whole(value: Any, name: str, *, remedy: str) -> int:
+    """A whole number from 1 up."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise UsageError(f"{name} is a whole number from 1 up.", remedy=remedy)
+    return int(value)
 
 
 def pack(codes: Sequence[Ints], sizes: Sequence[int], rows: int) -> tuple[Ints, int]:

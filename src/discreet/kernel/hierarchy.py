@@ -7,7 +7,7 @@ import math
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from itertools import pairwise
@@ -298,6 +298,20 @@ class Tally:
         missing = counts.pop(None, 0)
         known = {value: count for value, count in counts.items() if value is not None}
         return cls(int(people.sum()), missing, len(known), int((people == 1).sum()), known)
+
+    def without(self, codes: Iterable[str]) -> Tally:
+        """The same where some values stand for a missing one."""
+        gone = {code: self.counts[code] for code in codes if code in self.counts}
+        if not gone:
+            return self
+        return replace(
+            self,
+            missing=self.missing + sum(gone.values()),
+            distinct=self.distinct - len(gone),
+            unique=self.unique - sum(people == 1 for people in gone.values()),
+            counts={value: people for value, people in self.counts.items() if value not in gone},
+            sample=[value for value in self.sample if value not in gone],
+        )
 
     @property
     def complete(self) -> bool:

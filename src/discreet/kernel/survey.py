@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.kernel.arrays import Flags, Floats, Ints, group, pack, total
 from discreet.kernel.hierarchy import Coded, Histogram, read_only
-from discreet.kernel.record_numbers import people_of
+from discreet.kernel.members import people_of
 
 MOST = 1e300
 """Sums of weights stay below, so that they are numbers."""

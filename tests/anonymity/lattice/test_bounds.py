@@ -14,7 +14,7 @@ from discreet.anonymity import LOSSES, anonymise
 from discreet.anonymity.lattice.candidates import LiveNodes, NodeFinding
 from discreet.anonymity.lattice.evaluate import BySize
 from discreet.anonymity.lattice.problem import LatticeProblem, Node
-from discreet.anonymity.lattice.search import _evaluators, _measure
+from discreet.anonymity.lattice.search import evaluators_of, measure_of
 from discreet.anonymity.limits import Requirements, Size
 from discreet.kernel import AnyValue, Classes, Histogram
 from tests.anonymity.brute import Data
@@ -27,8 +27,8 @@ some = settings(max_examples=examples(90), deadline=None)
 def holds(classes: Classes, loss: str, limits: Requirements) -> None:
     """Look at all nodes; what each look says about others is compared with what they cost."""
     problem = LatticeProblem.of(classes)
-    measure = _measure(problem, limits, loss)
-    sieve, _ = _evaluators(problem, limits, "numpy")
+    measure = measure_of(problem, limits, loss)
+    sieve, _ = evaluators_of(problem, limits, "numpy")
     outcomes = {node: sieve(node) for node in product(*map(range, problem.shape))}
     cost = {node: measure.value(outcome) for node, outcome in outcomes.items()}
     for node, outcome in outcomes.items():
@@ -71,8 +71,8 @@ def test_forty_rows_of_one_person_are_not_taken_for_fewer_than_k() -> None:
     people = np.array([row[2] for row in rows], dtype=np.int64)
     classes = Classes.from_histogram(counted, rules={"q": AnyValue(), "r": AnyValue()}, people=people)
     limits = Requirements((Size(2),), len(rows))
-    measure = _measure(LatticeProblem.of(classes), limits, "discernibility")
-    sieve, _ = _evaluators(LatticeProblem.of(classes), limits, "numpy")
+    measure = measure_of(LatticeProblem.of(classes), limits, "discernibility")
+    sieve, _ = evaluators_of(LatticeProblem.of(classes), limits, "numpy")
     outcome = sieve((0, 0))
     assert outcome.suppressed == 40
     assert measure.bound_above(outcome) + measure.bound_below(outcome) <= measure.value(outcome)

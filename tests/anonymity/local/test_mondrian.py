@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.anonymity.local.mondrian import mondrian
-from discreet.anonymity.recoding_loss import loss_of
+from discreet.anonymity.result import loss_of
 from discreet.errors import ColumnError, UsageError
 from discreet.kernel import AnyValue, Classes, Recoding, Tree
 from discreet.kernel.arrays import Flags, Ints

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from discreet.anonymity.local import recoding as local_recoding
 from discreet.anonymity.local.recoding import recode_locally
-from discreet.anonymity.recoding_loss import column_loss, loss_of
+from discreet.anonymity.result import column_loss, loss_of
 from discreet.errors import UsageError
 from discreet.kernel import AnyValue, Classes, Mask, Recoding, Widths
 from discreet.kernel.arrays import Ints

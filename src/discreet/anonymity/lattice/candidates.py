@@ -96,8 +96,9 @@ class LiveNodes:
         live[tuple(slice(level, None) for level in lowest)] = LIVE
         self.status = live.reshape(-1)
 
-    def rule_out(self, dead: NDArray[np.bool_]) -> int:
-        """Marked nodes suppress too much; how many of them were not known."""
+    def rule_out(self, sizes: NDArray[np.integer[Any]], k: int) -> int:
+        """Nodes at which somebody's class is below k suppress too much; how many of them were not known."""
+        dead = sizes < k
         fresh = np.flatnonzero(dead & (self.status == LIVE))
         self.status[fresh] = DEAD
         if len(self.place) and len(fresh):
@@ -206,6 +207,10 @@ class LiveNodes:
         crowd = np.bincount(live, minlength=len(self.status))
         return added_up(crowd, self.shape, down=coarser)
 
+    def prediction(self, bits: Sequence[Floats]) -> Prediction:
+        """A prediction that knows nothing yet."""
+        return Prediction(bits)
+
     def counts(self) -> tuple[int, int]:
         """Nodes that were ruled out without a look: because they suppress too much, and because they cost too much."""
         return int((self.status == DEAD).sum()), int((self.status == COSTLY).sum())
@@ -251,3 +256,59 @@ def _score(expected: float, need: float, reach: float, crowd: int) -> float:
     if far <= 0:
         return 0.0
     return crowd * (far * far * (3 - 2 * far)) if far < 1 else float(crowd)
+
+
+# Prediction of what a node will come to, from those looked at so far: steers a search, and decides nothing.
+PENALTY = 1.0
+"""How reluctantly a level gets an offset of its own; its constant and its bits are all but free."""
+UNTAUGHT = 8
+"""The first predictions say nothing of how good later ones are."""
+
+
+class Prediction:
+    """Least squares on the bits of a node, with offsets per column and level: a table per column, improved look by look.
+
+    The inverse of the moments is kept (recursive least squares), so that a look costs a few operations; their order is that
+    of engine.c, so that both round alike.
+    """
+
+    def __init__(self, bits: Sequence[Floats]) -> None:
+        self.columns = len(bits)
+        self.bits = np.concatenate([np.zeros(0), *bits])
+        self.starts = [sum(map(len, bits[:column])) for column in range(len(bits))]
+        features = 2 + len(self.bits)
+        self.inverse = np.diag(np.concatenate([[1e6, 1e3], np.full(len(self.bits), 1 / PENALTY)]))
+        self.weights = np.zeros(features)
+        self.seen = 0
+        self.spread = 1.0
+        """How far predictions were off."""
+        self.tables = np.zeros(len(self.bits))
+        """Per column and level, one after another, the parts of what is expected."""
+
+    def observe(self, node: Node, value: float) -> None:
+        """What a node came to."""
+        if not node:
+            return
+        places = [2 + start + level for start, level in zip(self.starts, node, strict=True)]
+        inverse, weights, bits = self.inverse, self.weights, 0.0
+        for place in places:
+            bits += self.bits.item(place - 2)
+        moved = inverse[0] + bits * inverse[1]
+        expected = weights.item(0) + bits * weights.item(1)
+        for place in places:
+            moved += inverse[place]
+            expected += weights.item(place)
+        scale = 1 + moved.item(0) + bits * moved.item(1)
+        for place in places:
+            scale += moved.item(place)
+        gain, off = moved / scale, value - expected
+        inverse -= np.multiply.outer(gain, moved)
+        weights += gain * off
+        self.tables[:] = weights[0] / self.columns + weights[1] * self.bits + weights[2:]
+        self.seen += 1
+        if self.seen > UNTAUGHT:
+            self.spread = max(0.05, math.sqrt(self.spread * self.spread * 0.9375 + off * off * 0.0625))
+
+    def by_column(self) -> list[Floats]:
+        """The same by column."""
+        return np.split(self.tables, self.starts[1:])

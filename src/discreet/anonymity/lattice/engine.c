@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stddef.h>
 
-#define VERSION 1 /* as in native_engine.py */
+#define VERSION 2 /* as in native_engine.py */
 
 int64_t discreet_version(void) { return VERSION; }
 
@@ -174,20 +174,57 @@ int64_t discreet_rarest(const Work *w, int64_t k, const int64_t *rows, const dou
     return best;
 }
 
+/* What is left of each id of a group at a node: numbers from 0 in the order in which they first occur; how many, or -1 where keys
+   do not fit. */
+int64_t discreet_rank(int64_t columns, int64_t ids, const uint32_t *const *codes, const int64_t *const *standing,
+                      const int64_t *sizes, Work *w, uint16_t *out) {
+    uint64_t bound = 1;
+    for (int64_t j = 0; j < columns; j++) {
+        if (bound > (UINT64_C(1) << 62) / (uint64_t)sizes[j])
+            return -1;
+        bound *= (uint64_t)sizes[j];
+    }
+    int bits = 4;
+    while (((int64_t)1 << bits) < 2 * ids)
+        bits++;
+    if (((int64_t)1 << bits) > w->room)
+        return -1;
+    const uint64_t mask = ((uint64_t)1 << bits) - 1;
+    const int direct = bound <= (uint64_t)w->room;
+    uint32_t *table = w->table;
+    int64_t found = 0;
+    for (int64_t id = 0; id < ids; id++) {
+        uint64_t key = 0;
+        for (int64_t j = 0; j < columns; j++)
+            key = key * (uint64_t)sizes[j] + (uint64_t)standing[j][codes[j][id]];
+        uint64_t slot = direct ? key : (key * UINT64_C(0x9E3779B97F4A7C15)) >> (64 - bits);
+        uint32_t at;
+        while ((at = table[slot]) != 0 && w->keys[at - 1] != key)
+            slot = (slot + 1) & mask;
+        if (at == 0) {
+            w->keys[found] = key;
+            w->slots[found] = (uint32_t)slot;
+            table[slot] = at = (uint32_t)++found;
+        }
+        out[id] = (uint16_t)(at - 1);
+    }
+    for (int64_t c = 0; c < found; c++)
+        table[w->slots[c]] = 0;
+    return found;
+}
+
 /* Sums over all nodes that are nowhere coarser, or nowhere finer; in place. */
-void discreet_add_up(int64_t *numbers, int64_t nodes, int64_t columns, const int64_t *shape, int64_t finer) {
+void discreet_add_up(int32_t *numbers, int64_t nodes, int64_t columns, const int64_t *shape, int64_t finer) {
     int64_t stride = 1;
     for (int64_t j = columns - 1; j >= 0; j--) {
         const int64_t block = stride * shape[j];
-        for (int64_t start = 0; start < nodes; start += block) {
-            int64_t *from = numbers + start;
-            if (!finer)
-                for (int64_t at = stride; at < block; at++)
-                    from[at] += from[at - stride];
-            else
-                for (int64_t at = block - stride - 1; at >= 0; at--)
-                    from[at] += from[at + stride];
-        }
+        for (int64_t start = 0; start < nodes; start += block)
+            for (int64_t level = 1; level < shape[j]; level++) {
+                int32_t *restrict into = numbers + start + (finer ? shape[j] - 1 - level : level) * stride;
+                const int32_t *restrict from = finer ? into + stride : into - stride;
+                for (int64_t at = 0; at < stride; at++)
+                    into[at] += from[at];
+            }
         stride = block;
     }
 }
@@ -205,7 +242,7 @@ typedef struct {
 } Lattice;
 
 /* Tuples by the place of the lowest node at which they are like one; what agrees nowhere has places past the end. */
-void discreet_around(const Tuples *t, const Lattice *l, int64_t row, int64_t *out) {
+void discreet_around(const Tuples *t, const Lattice *l, int64_t row, int32_t *out) {
     int64_t stride = l->nodes, *agree = l->agree;
     for (int64_t j = 0; j < l->columns; j++) {
         const uint32_t code = l->own[j][row];
@@ -239,7 +276,7 @@ void discreet_around(const Tuples *t, const Lattice *l, int64_t row, int64_t *ou
             of += l->ids_of[g];
         }
         if (place < l->nodes)
-            out[place] += t->counts[tuple];
+            out[place] += (int32_t)t->counts[tuple];
     }
 }
 
@@ -275,7 +312,47 @@ static inline void settle(Candidates *c, int64_t row, uint8_t as) {
     c->settled++;
 }
 
-/* Take in what a look says of finer and coarser nodes; then leave out settled rows, where they are many. */
+/* Leave out settled rows, where they are many. */
+static void shorten(Candidates *c) {
+    const int64_t n = c->count;
+    double *bound = c->bound;
+    if (8 * c->settled <= n)
+        return;
+    int64_t left = 0;
+    for (int64_t row = 0; row < n; row++) {
+        if (bound[row] == INFINITY)
+            continue;
+        c->place[left] = c->place[row];
+        bound[left] = bound[row];
+        c->outer[left] = c->outer[row];
+        c->rest[left] = c->rest[row];
+        c->packed[left] = c->packed[row];
+        if (c->above) {
+            c->above[left] = c->above[row];
+            c->below[left] = c->below[row];
+        }
+        left++;
+    }
+    c->count = left;
+    c->settled = 0;
+}
+
+/* Nodes at which a person's class is below k suppress too much, where nobody may be suppressed: how many were not known. */
+int64_t discreet_rule_out(Candidates *c, const int32_t *sizes, int64_t nodes, int64_t k) {
+    int64_t fresh = 0;
+    for (int64_t place = 0; place < nodes; place++)
+        if (sizes[place] < k && c->status[place] == LIVE) {
+            c->status[place] = DEAD;
+            fresh++;
+        }
+    for (int64_t row = 0; fresh && row < c->count; row++)
+        if (sizes[c->place[row]] < k && c->bound[row] != INFINITY)
+            settle(c, row, DEAD);
+    shorten(c);
+    return fresh;
+}
+
+/* Take in what a look says of finer and coarser nodes. */
 void discreet_learn(Candidates *c) {
     const int64_t guards = c->guards, packed = c->node_packed, most = packed | guards, n = c->count;
     const int64_t *own = c->packed;
@@ -315,25 +392,7 @@ void discreet_learn(Candidates *c) {
             if (bound[row] > c->ceiling && bound[row] != INFINITY)
                 settle(c, row, COSTLY);
     c->last_ceiling = c->ceiling;
-    if (8 * c->settled <= n)
-        return;
-    int64_t left = 0;
-    for (int64_t row = 0; row < n; row++) {
-        if (bound[row] == INFINITY)
-            continue;
-        c->place[left] = c->place[row];
-        bound[left] = bound[row];
-        c->outer[left] = c->outer[row];
-        c->rest[left] = c->rest[row];
-        c->packed[left] = own[row];
-        if (c->above) {
-            c->above[left] = c->above[row];
-            c->below[left] = c->below[row];
-        }
-        left++;
-    }
-    c->count = left;
-    c->settled = 0;
+    shorten(c);
 }
 
 /* The row of least bound, the first of equal ones; -1 if there is none. */
@@ -378,7 +437,7 @@ typedef struct {
     const int64_t *shape, *strides;
     const uint8_t *status;
     const double *most;
-    const int64_t *crowd;
+    const int32_t *crowd;
     const double *tables; /* per column and level, its part of what is expected */
     const int64_t *starts;
     double need, reach, enough;
@@ -427,4 +486,58 @@ int64_t discreet_climb(Climb *c, int64_t place) {
     }
     c->score = best;
     return place;
+}
+
+/* A prediction: least squares, improved look by look. A node has a constant, its bits, and one level per column. */
+
+typedef struct {
+    int64_t columns, features;
+    const int64_t *starts; /* per column, its first level among the features */
+    const double *bits;    /* per column and level */
+    double *inverse, *weights, *moved, *gain, *tables;
+    double spread;
+    int64_t seen;
+} Model;
+
+/* How far predictions are off, as a rule: of the first few too much is to be learnt. */
+static double spread_after(double spread, double off, int64_t seen) {
+    if (seen <= 8)
+        return spread;
+    spread = sqrt(spread * spread * 0.9375 + off * off * 0.0625);
+    return spread > 0.05 ? spread : 0.05;
+}
+
+/* Take in what a node at these levels came to. */
+void discreet_observe(Model *m, const int64_t *levels, double value) {
+    const int64_t n = m->features;
+    const double *inverse = m->inverse;
+    double *moved = m->moved, *weights = m->weights, bits = 0;
+    for (int64_t j = 0; j < m->columns; j++)
+        bits += m->bits[m->starts[j] + levels[j]];
+    for (int64_t i = 0; i < n; i++)
+        moved[i] = inverse[i] + bits * inverse[n + i];
+    double expected = weights[0] + bits * weights[1];
+    for (int64_t j = 0; j < m->columns; j++) {
+        const int64_t at = 2 + m->starts[j] + levels[j];
+        const double *row = inverse + at * n;
+        for (int64_t i = 0; i < n; i++)
+            moved[i] += row[i];
+        expected += weights[at];
+    }
+    double scale = 1 + moved[0] + bits * moved[1];
+    for (int64_t j = 0; j < m->columns; j++)
+        scale += moved[2 + m->starts[j] + levels[j]];
+    const double off = value - expected;
+    for (int64_t i = 0; i < n; i++)
+        m->gain[i] = moved[i] / scale;
+    for (int64_t i = 0; i < n; i++) {
+        double *row = m->inverse + i * n;
+        const double gain = m->gain[i];
+        for (int64_t o = 0; o < n; o++)
+            row[o] -= gain * moved[o];
+        weights[i] += gain * off;
+    }
+    for (int64_t i = 2; i < n; i++)
+        m->tables[i - 2] = weights[0] / (double)m->columns + weights[1] * m->bits[i - 2] + weights[i];
+    m->spread = spread_after(m->spread, off, ++m->seen);
 }

@@ -12,7 +12,6 @@ import math
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import accumulate
 
 import numpy as np
 
@@ -30,7 +29,7 @@ for losses of classes, and for those on the way down."""
 WORTH_A_LOOK = 8
 """Singling a person out costs about as much as two looks; it should rule out more."""
 REFRESH = 16
-"""Looks after which candidates are counted again, and predictions improved; more in large lattices."""
+"""Looks after which candidates are counted again; more in large lattices."""
 
 
 @dataclass(frozen=True)
@@ -143,8 +142,9 @@ class _Way:
         bounds, loss = self.loss.bounds(), self.loss
         self.candidates = search.nodes(self.problem.shape, bounds, times=loss.times, moves=loss.moves)
         self.people = self.problem.people
-        self.suppression = Prediction(self.problem)
-        self.detail = Prediction(self.problem)
+        bits = [ladder.bits for ladder in self.problem.ladders]
+        self.suppression = self.candidates.prediction(bits)
+        self.detail = self.candidates.prediction(bits)
         """For losses that look at classes: the logarithm of what coarser nodes cost at least."""
         self.lowest: Node = (0,) * len(self.problem.shape)
         self.slopes: list[list[float]] = [table.tolist() for table in self.loss.slopes]
@@ -203,7 +203,6 @@ class _Way:
         while (place := self.candidates.next()) >= 0:
             if not self._going_on():
                 return False
-            self._refit()
             if wait == 0:
                 wait = max(REFRESH, min(most, self.search.found.evaluated))
                 self.finer = self.candidates.crowds(coarser=False)
@@ -243,7 +242,7 @@ class _Way:
             return
         if self.skipped < self.skip:
             self.skipped += 1
-        elif self.candidates.rule_out(outcome.around() < self.search.sieve.k) < WORTH_A_LOOK:
+        elif self.candidates.rule_out(outcome.around(), self.search.sieve.k) < WORTH_A_LOOK:
             self.skip, self.skipped = 2 * self.skip + 1, 0
 
     def _going_on(self) -> bool:
@@ -272,20 +271,11 @@ class _Way:
             chain.append(tuple(node))
         return chain
 
-    def _refit(self) -> None:
-        # Less and less often: much is known by then.
-        if len(self.suppression.seen) < min(16, self.search.found.evaluated // 16):
-            return
-        self.suppression.refit()
-        if self.loss.moves:
-            self.detail.refit()
-
     def _expected_best(self) -> int:
         """The candidate that probably fits and costs least; -1 if none is expected to be better than the best."""
         candidates, best = self.candidates, self.search.found.loss
         if not len(candidates.place):
             return -1
-        self._refit()
         odds = candidates.gathered(self.suppression.by_column(), np.add)
         if self.loss.moves:
             costs = candidates.gathered(self.detail.by_column(), np.add)
@@ -330,55 +320,3 @@ class _Way:
             return math.inf
         least = self.candidates.least
         return (math.log(ceiling / least) if self.loss.times else ceiling - least) / slope
-
-
-# Prediction of what a node will come to, from those looked at so far: steers a search, and decides nothing.
-PENALTY = 1.0
-"""How reluctantly a level gets an offset of its own."""
-
-
-class Prediction:
-    """A ridge regression on the bits of a node, with offsets per column and level: a table per column."""
-
-    def __init__(self, problem: LatticeProblem) -> None:
-        self.shape, features = problem.shape, 1 + sum(problem.shape)
-        self.starts = np.array([0, *accumulate(problem.shape)][: len(problem.shape)], dtype=np.int64)
-        self.bits = np.concatenate([np.zeros(0), *(ladder.bits for ladder in problem.ladders)])
-        self.moments = np.diag(np.concatenate([[1e-3], np.full(features - 1, PENALTY)]))
-        self.products = np.zeros(features)
-        self.seen: list[tuple[Node, float]] = []
-        self.mean = 0.0
-        self.spread = 1.0
-        """How far predictions were off."""
-        self.tables = np.zeros(features - 1)
-        """Per column and level, one after another, the parts of what is expected."""
-
-    def observe(self, node: Node, value: float) -> None:
-        """What a node came to."""
-        self.seen.append((node, value))
-
-    def refit(self) -> None:
-        """Take in what was observed since the last time."""
-        if not self.seen or not self.shape:
-            return
-        places = np.array([node for node, _ in self.seen], dtype=np.int64) + self.starts
-        values = np.array([value for _, value in self.seen])
-        self.seen = []
-        if not self.tables.any():
-            self.mean = float(values.mean())
-        else:
-            off = values - self.tables[places].sum(axis=1)
-            recent = min(len(off), 32) / 32
-            self.spread = max(0.05, float((1 - recent) * self.spread + recent * np.sqrt((off * off).mean())))
-        rows = np.zeros((len(places), len(self.products)))
-        rows[:, 0] = self.bits[places].sum(axis=1)
-        np.put_along_axis(rows, places + 1, 1.0, axis=1)
-        # Not by BLAS, which would wake other processors for so little.
-        self.moments += np.einsum("ri,rj->ij", rows, rows)
-        self.products += np.einsum("ri,r->i", rows, values - self.mean)
-        weights = np.linalg.solve(self.moments, self.products)
-        self.tables = self.mean / len(self.shape) + weights[0] * self.bits + weights[1:]
-
-    def by_column(self) -> list[Floats]:
-        """The same by column."""
-        return np.split(self.tables, self.starts[1:].tolist())

@@ -7,7 +7,6 @@ another engine.c, everything runs in numpy.
 from __future__ import annotations
 
 import ctypes
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -17,14 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.anonymity.lattice.candidates import DONE, LiveNodes, NodeFinding
 from discreet.anonymity.lattice.problem import LatticeProblem, Node, derived
-from discreet.anonymity.lattice.tuples import Merged, NumpyCounter, SmallClasses, Tuples
-from discreet.kernel.arrays import Floats, Ints
+from discreet.anonymity.lattice.tuples import Merged, Numbers, NumpyCounter, SmallClasses, Tuples
+from discreet.kernel.arrays import Ints
 
 LIBRARY = Path(__file__).with_name("engine.so")
-VERSION = 1
+VERSION = 2
 """As in engine.c: a library of another version is not used."""
 MOST_ROWS = 2**31
 """People (rows) that are counted in 32 bits, with sums of squares in 64."""
@@ -52,23 +51,6 @@ class _Lattice(ctypes.Structure):
     )  # fmt: skip
 
 
-class _LiveStruct(ctypes.Structure):
-    _fields_ = (
-        ("count", Int), ("place", Pointer), ("bound", Pointer), ("outer", Pointer), ("rest", Pointer), ("packed", Pointer),
-        ("above", Pointer), ("below", Pointer), ("status", Pointer), ("guards", Int), ("node_packed", Int),
-        ("first", Pointer), ("second", Pointer), ("dead", Int), ("times", Int), ("extra", Double), ("more", Double),
-        ("ceiling", Double), ("last_ceiling", Double), ("settled", Int), ("next", Int), ("least", Double),
-    )  # fmt: skip
-
-
-class _Climb(ctypes.Structure):
-    _fields_ = (
-        ("columns", Int), ("shape", Pointer), ("strides", Pointer), ("status", Pointer), ("most", Pointer),
-        ("crowd", Pointer), ("tables", Pointer), ("starts", Pointer), ("need", Double), ("reach", Double),
-        ("enough", Double), ("up", Int), ("score", Double),
-    )  # fmt: skip
-
-
 FUNCTIONS: dict[str, tuple[Any, Sequence[Any]]] = {
     "discreet_version": (Int, ()),
     "discreet_count": (Int, (Pointer, Pointer, Pointer, Pointer)),
@@ -77,6 +59,9 @@ FUNCTIONS: dict[str, tuple[Any, Sequence[Any]]] = {
     "discreet_rarest": (Int, (Pointer, Int, Pointer, Pointer)),
     "discreet_add_up": (None, (Pointer, Int, Int, Pointer, Int)),
     "discreet_around": (None, (Pointer, Pointer, Int, Pointer)),
+    "discreet_rank": (Int, (Int, Int, Pointer, Pointer, Pointer, Pointer, Pointer)),
+    "discreet_rule_out": (Int, (Pointer, Pointer, Int, Int)),
+    "discreet_observe": (None, (Pointer, Pointer, Double)),
     "discreet_learn": (None, (Pointer,)),
     "discreet_next": (Int, (Pointer,)),
     "discreet_fits": (None, (Pointer, Double, Int, Pointer, Int, Int, Int, Pointer, Int, Int)),
@@ -107,7 +92,8 @@ def fits(problem: LatticeProblem) -> bool:
     return problem.people < MOST_ROWS and max((ladder.size for ladder in problem.ladders), default=0) < MOST_IDS
 
 
-def _address(array: Any) -> int:
+def address_of(array: Any) -> int:
+    """Where an array starts in memory; it must be kept alive."""
     return int(array.__array_interface__["data"][0])
 
 
@@ -116,7 +102,7 @@ class _Addresses:
 
     def __init__(self, arrays: Sequence[Any], kind: Any) -> None:
         self.arrays = [np.ascontiguousarray(array, dtype=kind) for array in arrays]
-        self.starts = (Pointer * len(self.arrays))(*map(_address, self.arrays))
+        self.starts = (Pointer * len(self.arrays))(*map(address_of, self.arrays))
         self.address = ctypes.addressof(self.starts)
 
 
@@ -127,8 +113,8 @@ class _Packed:
         self.ids = _Addresses(tuples.ids, np.uint16)
         self.counts = np.ascontiguousarray(tuples.counts, dtype=np.uint32)
         self.rows = np.ascontiguousarray(tuples.rows, dtype=np.int64)
-        self.rows_address = _address(self.rows)
-        self.struct = _Tuples(len(self.counts), len(tuples.ids), self.ids.address, _address(self.counts))
+        self.rows_address = address_of(self.rows)
+        self.struct = _Tuples(len(self.counts), len(tuples.ids), self.ids.address, address_of(self.counts))
         self.address = ctypes.addressof(self.struct)
 
 
@@ -151,10 +137,10 @@ class _Table:
             )
         )
         self.codes = _Addresses([codes for own in groups for codes in own.codes], np.uint32)
-        numbers = map(_address, (self.heights, self.sizes, self.columns_of, self.column))
+        numbers = map(address_of, (self.heights, self.sizes, self.columns_of, self.column))
         self.fields = (
             len(problem.shape), problem.nodes, ctypes.addressof(self.standing), *numbers, self.codes.address,
-            _address(self.ids_of), own.address,
+            address_of(self.ids_of), own.address,
         )  # fmt: skip
 
 
@@ -162,7 +148,7 @@ class _Shared:
     """What all searches over one table read."""
 
     def __init__(self, problem: LatticeProblem) -> None:
-        self.tuples = Tuples(problem)
+        self.tuples = Tuples(problem, (np.uint16, np.uint32))
         self.packed: dict[int, _Packed] = {}
         self.ranks: dict[tuple[int, Node], tuple[Any, int, int]] = {}
         self.codes = _Addresses(problem.codes, np.uint32)
@@ -170,7 +156,12 @@ class _Shared:
         self.stands = [list(stands.starts) for stands in self.standing]
         self.lattice = _Table(problem, self.tuples, self.standing, self.codes)
         self.starts = np.array([0, *np.cumsum([ladder.size for ladder in problem.ladders])], dtype=np.int64)
-        self.levels = [_picker(group.places) for group in self.tuples.groups]
+        self.library, groups = library(), self.tuples.groups
+        self.levels = [_picker(group.places) for group in groups]
+        self.codes_of = [_Addresses(group.codes, np.uint32) for group in groups]
+        self.sizes_of = [
+            np.array([problem.ladders[place].size for place in group.places], dtype=np.int64) for group in groups
+        ]
 
     def of(self, tuples: Merged) -> _Packed:
         """Merged tuples, laid out once."""
@@ -179,14 +170,22 @@ class _Shared:
             found = self.packed[id(tuples)] = _Packed(tuples)
         return found
 
-    def ranked(self, number: int, node: Node) -> tuple[Any, int, int]:
+    def ranked(self, number: int, node: Node, work: int) -> tuple[Any, int, int]:
         """What is left of each id of a group at a node: the numbers, where they start, and how many there are."""
         key = number, self.levels[number](node)
         found = self.ranks.get(key)
         if found is None:
-            ranks, left = self.tuples.ranked(number, node)
-            small = ranks.astype(np.uint16)
-            found = self.ranks[key] = small, _address(small), left
+            group = self.tuples.groups[number]
+            ranks = np.empty(len(group.codes[0]), dtype=np.uint16)
+            standing = (Pointer * len(group.places))(*(self.stands[place][node[place]] for place in group.places))
+            codes, sizes = self.codes_of[number], self.sizes_of[number]
+            left = self.library.discreet_rank(
+                len(group.places), len(ranks), codes.address, standing, address_of(sizes), work, address_of(ranks)
+            )
+            if left < 0:
+                numbers, left = self.tuples.ranked(number, node)
+                ranks = numbers.astype(np.uint16)
+            found = self.ranks[key] = ranks, address_of(ranks), left
         return found
 
 
@@ -212,12 +211,12 @@ class CompiledCounter:
         self.table, self.keys = np.zeros(room, dtype=np.uint32), np.empty(most, dtype=np.uint64)
         self.slots, self.sizes_, self.first = (np.empty(most, dtype=np.uint32) for _ in range(3))
         self.work = _Work(
-            _address(self.table),
+            address_of(self.table),
             room,
-            _address(self.keys),
-            _address(self.slots),
-            _address(self.sizes_),
-            _address(self.first),
+            address_of(self.keys),
+            address_of(self.slots),
+            address_of(self.sizes_),
+            address_of(self.first),
             0,
         )
         groups = len(shared.tuples.groups)
@@ -237,21 +236,21 @@ class CompiledCounter:
 
     def sizes(self, node: Node) -> Ints:
         """The rows of every class."""
-        return self.merge(self.shared.tuples.source(node, self.merge), node)[1]
+        return self.merge(self.shared.tuples.source(node, self.merge), node)[1].astype(np.int64)
 
     def _ready(self, tuples: Merged, node: Node) -> _Packed:
         """The tuples to count from, with the numbers of a node in place."""
         self.looks += 1
         for number in range(len(self.ranks)):
-            _, self.ranks[number], self.left[number] = self.shared.ranked(number, node)
+            _, self.ranks[number], self.left[number] = self.shared.ranked(number, node, self.work_at)
         return self.shared.of(tuples)
 
-    def merge(self, tuples: Merged, node: Node) -> tuple[Ints, Ints]:
+    def merge(self, tuples: Merged, node: Node) -> tuple[Numbers, Numbers]:
         packed = self._ready(tuples, node)
         found = self.library.discreet_count(packed.address, self.ranks_at, self.left_at, self.work_at)
         if found < 0:
             return NumpyCounter(self.problem).merge(tuples, node)
-        return self.first[:found].astype(np.int64), self.sizes_[:found].astype(np.int64)
+        return self.first[:found], self.sizes_[:found].copy()
 
     def by_value(self, small: CountedLast) -> tuple[Ints, ...]:
         """Per column, rows of the small classes by the code that stands for their value."""
@@ -260,23 +259,22 @@ class CompiledCounter:
         standing = (Pointer * len(node))(*(shared.stands[column][level] for column, level in enumerate(node)))
         self.library.discreet_spread(
             self.work_at, small.k, small.packed.rows_address, len(node), shared.codes.address, standing,
-            _address(shared.starts), _address(out),
+            address_of(shared.starts), address_of(out),
         )  # fmt: skip
         return tuple(out[start:stop] for start, stop in pairwise(shared.starts.tolist()))
 
-    def around(self, small: CountedLast) -> Ints:
+    def around(self, small: CountedLast) -> NDArray[np.int32]:
         """At every node of the lattice, the rows that look like the rarest of the small classes."""
         tuples = self.shared.tuples
-        row = self.library.discreet_rarest(self.work_at, small.k, small.packed.rows_address, _address(tuples.rarity))
-        out = np.zeros(self.problem.nodes, dtype=np.int64)
+        row = self.library.discreet_rarest(self.work_at, small.k, small.packed.rows_address, address_of(tuples.rarity))
+        out = np.zeros(self.problem.nodes, dtype=np.int32)
         finest, lattice = self.shared.of(tuples.finest), self.shared.lattice
         # Room of its own: another search may ask at the same time.
         agree = np.empty(int(self.shared.starts[-1]), dtype=np.int64)
         places = np.empty(int(lattice.ids_of.sum()), dtype=np.int64)
-        struct = _Lattice(*lattice.fields, _address(agree), _address(places))
-        self.library.discreet_around(finest.address, ctypes.addressof(struct), row, _address(out))
-        shape = np.array(self.problem.shape, dtype=np.int64)
-        self.library.discreet_add_up(_address(out), len(out), len(shape), _address(shape), 0)
+        struct = _Lattice(*lattice.fields, address_of(agree), address_of(places))
+        self.library.discreet_around(finest.address, ctypes.addressof(struct), row, address_of(out))
+        self.library.discreet_add_up(address_of(out), len(out), len(lattice.heights), address_of(lattice.heights), 0)
         return out
 
 
@@ -295,7 +293,7 @@ class CountedLast:
         self._counted()
         return self.counter.by_value(self)
 
-    def around(self) -> Ints:
+    def around(self) -> NDArray[np.int32]:
         """At every node of the lattice, the rows that look like the rarest of them."""
         self._counted()
         return self.counter.around(self)
@@ -307,104 +305,3 @@ class CountedLast:
                 self.counter.shared.of(self.counter.shared.tuples.source(self.node, self.counter.merge)),
                 self.counter.looks,
             )
-
-
-class CompiledNodes(LiveNodes):
-    """LiveNodes whose bounds are raised in C."""
-
-    def __init__(self, shape: Node, bounds: Floats, *, times: bool, moves: bool) -> None:
-        super().__init__(shape, bounds, times=times, moves=moves)
-        self.library = library()
-        self.shape_array = np.array(shape, dtype=np.int64)
-        self.stride_array = np.array(self.strides, dtype=np.int64)
-        self.table_starts = np.array(self.starts, dtype=np.int64)
-        self.struct = _LiveStruct(guards=self.guards, times=int(times))
-        self.at_struct = ctypes.addressof(self.struct)
-        self.most_at = _address(self.most)
-        self.way = _Climb(
-            columns=len(shape), shape=_address(self.shape_array), strides=_address(self.stride_array),
-            most=self.most_at, starts=_address(self.table_starts),
-        )  # fmt: skip
-        self.at_way = ctypes.addressof(self.way)
-        self.half_levels = [(len(levels), _address(levels)) for levels in self.levels]
-        self.held: dict[str, Any] = {}
-
-    def list_up(self, ceiling: float) -> None:
-        """Start with the nodes that may cost at most so much."""
-        super().list_up(ceiling)
-        self.status = np.ascontiguousarray(self.status)
-        self._point()
-
-    def _shorten(self) -> None:
-        super()._shorten()
-        self._point()
-
-    def _point(self) -> None:
-        """Tell the library where everything is."""
-        names = ["place", "bound", "outer", "rest", "packed", *(["above", "below"] if self.moves else [])]
-        self.held = {name: getattr(self, name) for name in names}
-        for name, array in self.held.items():
-            setattr(self.struct, name, _address(array))
-        self.struct.status = self.way.status = _address(self.status)
-        self.struct.count, self.struct.settled, self.struct.last_ceiling = len(self.place), 0, math.inf
-
-    def _cut(self) -> None:
-        """What the library left at the start of each array is all that there is."""
-        count = self.struct.count
-        for name, array in self.held.items():
-            setattr(self, name, array[:count])
-
-    def done(self, place: int) -> None:
-        """A node was evaluated; a candidate leaves with what its look says."""
-        self.status[place] = DONE
-        row = int(self.place.searchsorted(place))
-        if row < len(self.place) and self.place[row] == place:
-            self.bound[row] = math.inf
-            self.struct.settled += 1
-
-    def next(self) -> int:
-        """The candidate of least bound, the first of equal ones; -1 if none is left."""
-        self.row = int(self.library.discreet_next(self.at_struct))
-        self.least = self.struct.least
-        return int(self.struct.next)
-
-    def learn(self, found: NodeFinding, ceiling: float) -> None:
-        """Take in what a look says, and leave out what is ruled out."""
-        struct = self.struct
-        struct.node_packed = self.pack(found.place)
-        struct.dead, struct.extra, struct.more, struct.ceiling = found.dead, found.extra, found.above, ceiling
-        if found.below is not None:
-            halves = self.halves(found.below, np.multiply if self.times else np.add)
-            struct.first, struct.second = map(_address, halves)
-        else:
-            struct.first = None
-        before = struct.count
-        self.library.discreet_learn(self.at_struct)
-        if struct.count != before:
-            self._cut()
-
-    def fits(self, place: int, suppressed: int) -> None:
-        """A node suppresses so few; all coarser ones suppress no more."""
-        parts, guards = self._parts(self.pack(place)), self.guard_parts
-        (outers, outer), (rests, rest) = self.half_levels
-        self.library.discreet_fits(
-            self.most_at, suppressed, outers, outer, guards[0], parts[0], rests, rest, guards[1], parts[1]
-        )
-
-    def crowds(self, *, coarser: bool) -> Ints:
-        """Per node, how many candidates are nowhere coarser than it, or nowhere finer."""
-        crowd = np.bincount(self.place[self.bound < math.inf], minlength=len(self.status))
-        self.library.discreet_add_up(
-            _address(crowd), len(crowd), len(self.shape), _address(self.shape_array), int(coarser)
-        )
-        return crowd
-
-    def climb(
-        self, place: int, crowd: Ints, tables: Floats, need: float, reach: float, *, up: bool, enough: float = 0.0
-    ) -> tuple[float, int]:
-        """The way from a node over neighbours as long as more candidates are likely to be ruled out by a look."""
-        way = self.way
-        way.crowd, way.tables, way.need, way.reach = _address(crowd), _address(tables), need, reach
-        way.up, way.enough = up, enough
-        there = int(self.library.discreet_climb(self.at_way, place))
-        return float(way.score), there

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.kernel import Classes, Column
 from discreet.kernel.arrays import Floats, Ints
@@ -177,7 +179,7 @@ class NodeOutcome:
     kept_squares: int
     """Sum of squared sizes of the classes that may be published."""
     count_hidden: Callable[[], tuple[Ints, ...]]
-    around: Callable[[], Ints] | None = None
+    around: Callable[[], NDArray[np.integer[Any]]] | None = None
     """How many people look like one of those suppressed here, at every node of the lattice."""
 
     @cached_property

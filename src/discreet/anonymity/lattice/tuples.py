@@ -11,9 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.anonymity.lattice.problem import LatticeProblem, Node, derived
 from discreet.kernel.arrays import Floats, Ints, by_digits, group, pack
@@ -28,6 +29,8 @@ MOST_TUPLES = 20_000_000
 """Merged tuples held altogether."""
 WIDEST = 2**62
 """Keys stay below this."""
+Numbers = NDArray[Any]
+"""Whole numbers, in as few bits as the engine counts with."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,10 +38,14 @@ class Merged:
     """Tuples after merging as far as the first columns allow: one of each that became alike, and the rows behind it."""
 
     rows: Ints
-    counts: Ints
-    weights: Floats
-    ids: tuple[Ints, ...]
+    counts: Numbers
+    ids: tuple[Numbers, ...]
     """Per group, the number of the combination."""
+
+    @cached_property
+    def weights(self) -> Floats:
+        """The counts as numpy adds them up quickest."""
+        return self.counts.astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,9 +60,9 @@ class _Group:
 
 
 class Tuples:
-    """The tuples of a problem; several searches may use them at once."""
+    """The tuples of a problem; several searches may use them at once. `kinds` are the types of ids and of counts."""
 
-    def __init__(self, problem: LatticeProblem) -> None:
+    def __init__(self, problem: LatticeProblem, kinds: tuple[Any, Any] = (np.int64, np.int64)) -> None:
         self.problem = problem
         # Columns of many values first: to merge them saves most.
         self.order = sorted(range(len(problem.shape)), key=lambda place: -problem.ladders[place].size)
@@ -63,10 +70,9 @@ class Tuples:
             (itemgetter(*self.order[:many]), self.order[:many]) for many in PREFIXES if many < len(problem.shape)
         ]
         self.groups = self._grouped()
-        counts = problem.classes.rows
-        rows = np.arange(len(counts))
-        ids = tuple(group.ids for group in self.groups)
-        self.finest = Merged(rows, counts, counts.astype(np.float64), ids)
+        counts = problem.classes.rows.astype(kinds[1], copy=False)
+        ids = tuple(group.ids.astype(kinds[0], copy=False) for group in self.groups)
+        self.finest = Merged(np.arange(len(counts)), counts, ids)
         self.ranks: dict[tuple[int, Node], tuple[Ints, int]] = {}
         self.merged: dict[Node, Merged] = {}
         self.asked: set[Node] = set()
@@ -128,7 +134,7 @@ class Tuples:
             return start
         self.held += len(first)
         ids = tuple(numbers[first] for numbers in start.ids)
-        return Merged(start.rows[first], counts, counts.astype(np.float64), ids)
+        return Merged(start.rows[first], counts, ids)
 
     @cached_property
     def rarity(self) -> Floats:
@@ -185,7 +191,7 @@ def added_up(numbers: Ints, shape: Node, *, down: bool = False) -> Ints:
 class Merger(Protocol):
     """Merges tuples that are alike at a node."""
 
-    def __call__(self, tuples: Merged, node: Node) -> tuple[Ints, Ints]:
+    def __call__(self, tuples: Merged, node: Node) -> tuple[Numbers, Numbers]:
         """A tuple of each class, and the rows of each class."""
 
 
@@ -234,7 +240,7 @@ class NumpyCounter:
             bound *= left
         return (np.zeros(len(tuples.rows), dtype=np.int64) if keys is None else keys), bound
 
-    def merge(self, tuples: Merged, node: Node) -> tuple[Ints, Ints]:
+    def merge(self, tuples: Merged, node: Node) -> tuple[Numbers, Numbers]:
         """The first tuple of each class, in their order, and the rows of each class."""
         first, counts = _alike(*self._keys(tuples, node), tuples.counts)
         order = np.argsort(first)
@@ -247,7 +253,7 @@ class SmallClasses(Protocol):
     def by_value(self) -> tuple[Ints, ...]:
         """Per column, their rows by the code that stands for their value."""
 
-    def around(self) -> Ints:
+    def around(self) -> NDArray[np.integer[Any]]:
         """At every node of the lattice, the rows that look like the rarest of them."""
 
 

@@ -3,8 +3,8 @@
 Local recoding and Mondrian put people into groups; what a group is published as follows later. Requirements on its size
 and on its sensitive values can be asked before. Two groups that are accepted are accepted together as well: distances
 are convex, entropy is concave, and recursive diversity holds for a union (Machanavajjhala et al. 2006). Where a person
-may have several rows that is so for k only, because those who are in both groups count once: what looks alike in the end
-is asked about again.
+may have several rows that is so for k only, because those who are in both groups count once: everybody together may have
+every value. What looks alike in the end is asked about again.
 """
 
 from __future__ import annotations
@@ -76,6 +76,15 @@ class Acceptance:
     def allowed(self) -> Allowed | None:
         """What is asked about groups of at least k rows; None where that is enough."""
         return self._accepts if self.inferred else self.enough
+
+    @property
+    def nested(self) -> bool:
+        """Whether groups may be accepted whose union is not: values that people hold, where they have several rows."""
+        return self.classes.members is not None and bool(self.inferred)
+
+    def accepts(self, rows: Ints, member: Ints, groups: int) -> bool:
+        """Whether groups of at least k rows are accepted, all of them."""
+        return self.allowed is None or bool(self.allowed(rows, member, groups).all())
 
     @property
     def enough(self) -> Allowed | None:

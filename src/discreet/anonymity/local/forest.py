@@ -86,7 +86,7 @@ class Forest:
 
     def join(self, first: Ints, second: Ints) -> Ints:
         """The lowest common ancestors, -1 where there is none."""
-        node = np.full(np.broadcast_shapes(first.shape, second.shape), -1, dtype=np.int64)
+        node = np.array(-1)
         for level in self.above[::-1]:
             above = level[first]
             node = np.where(above == level[second], above, node)

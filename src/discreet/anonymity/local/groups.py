@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from operator import itemgetter
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from discreet.kernel.arrays import Flags, Ints, total
 NEVER = 2**63 - 1
 GONE = -(2**61)
 """What an empty group has paid, so that no class joins it."""
+MOST_PAIRS = 512
+"""A column with more nodes is not written down pair by pair."""
 ASKING = 50_000
 """Values that could be looked at while one change is asked about."""
 
@@ -209,10 +212,13 @@ class Groups:
 class _Bundles:
     """Columns with few nodes side by side in one code, so that one look-up answers for several of them."""
 
-    def __init__(self, forest: Forest, *, most: int = 8192) -> None:
+    def __init__(self, forest: Forest, *, most: int = 2048) -> None:
         self.forest, self.widths = forest, np.diff(forest.starts).tolist()
         self.bundles = _bundled(self.widths, most)
-        self.row = lru_cache(maxsize=1024)(self._row)
+        self.pick = [itemgetter(*columns, columns[0]) for columns in self.bundles]
+        """The nodes of a bundle, and the first of them again, so that there are always several."""
+        self.pairs: dict[int, Ints] = {}
+        self.row = lru_cache(maxsize=8192)(self._row)
 
     def code(self, nodes: Ints) -> Ints:
         """Per bundle, one code for the nodes of its columns."""
@@ -224,19 +230,31 @@ class _Bundles:
 
     def joint(self, nodes: Ints, codes: Ints) -> Ints:
         """What one tuple of nodes costs together with each of many tuples, given by their codes."""
-        numbers = nodes.tolist()
-        cost = np.zeros(codes.shape[1], dtype=np.int64)
-        for bundle, code in zip(self.bundles, codes, strict=True):
-            cost += self.row(bundle, tuple([numbers[column] for column in bundle])).take(code)
+        numbers, cost = nodes.tolist(), np.zeros(codes.shape[1], dtype=np.int64)
+        for bundle, (pick, code) in enumerate(zip(self.pick, codes, strict=True)):
+            cost += self.row(bundle, pick(numbers)).take(code)
         return cost
 
-    def _row(self, bundle: tuple[int, ...], nodes: tuple[int, ...]) -> Ints:
+    def _row(self, bundle: int, nodes: tuple[int, ...]) -> Ints:
         """What some nodes cost together with those behind each code of their bundle."""
         cost = np.zeros(1, dtype=np.int64)
-        for column, node in zip(bundle, nodes, strict=True):
-            others = np.arange(self.forest.starts[column], self.forest.starts[column + 1])
-            cost = np.add.outer(cost, self.forest.cost[self.forest.join(np.array(node), others)]).reshape(-1)
+        for column, node in zip(self.bundles[bundle], nodes, strict=False):
+            start = self.forest.starts[column]
+            if self.widths[column] > MOST_PAIRS:
+                others = np.arange(start, start + self.widths[column])
+                joint = self.forest.cost[self.forest.join(np.array(node), others)]
+            else:
+                joint = self.of_pairs(column)[node - start]
+            cost = np.add.outer(cost, joint).reshape(-1)
         return cost
+
+    def of_pairs(self, column: int) -> Ints:
+        """What any two nodes of a column cost together."""
+        found = self.pairs.get(column)
+        if found is None:
+            nodes = np.arange(self.forest.starts[column], self.forest.starts[column + 1])
+            found = self.pairs[column] = self.forest.cost[self.forest.join(nodes[:, None], nodes)]
+        return found
 
 
 def _bundled(widths: Sequence[int], most: int) -> list[tuple[int, ...]]:

@@ -32,12 +32,14 @@ def mondrian(
     ordered: Sequence[str] | None = None,
     allowed: Allowed | None = None,
     suppressible: int = 0,
+    start: Ints | None = None,
 ) -> Recoding:
     """Publish people in boxes of at least k: intervals of ordered columns, common ancestors of the others.
 
     Columns of numbers are ordered unless `ordered` names others. Strict boxes share no value of the column they were
     cut along; relaxed ones may, which balances them better. `allowed` says which boxes may be published besides. At
-    most `suppressible` people or rows are left out, where their boxes lose more by them than they lose.
+    most `suppressible` people or rows are left out, where their boxes lose more by them than they lose. `start` is the
+    group of each class in groups that are known to be allowed, where all people together may not be.
 
     >>> from discreet.kernel import AnyValue
     >>> people = Classes.of(["sex", "age"], [("F", "30"), ("F", "31"), ("F", "50"), ("M", "58")],
@@ -57,7 +59,9 @@ def mondrian(
         for column, codes, leaves in zip(classes.columns, classes.codes, forest.leaves, strict=True)
     ]
     loose = [place for place, axis in enumerate(axes) if not axis.ordered]
-    part, kept = parts(forest, k, loose, allowed=allowed, suppressible=suppressible)
+    part, kept = start, np.ones(len(classes), dtype=bool)
+    if part is None:
+        part, kept = parts(forest, k, loose, allowed=allowed, suppressible=suppressible)
     if not kept.all():
         options: dict[str, Any] = {"k": k, "relaxed": relaxed, "ordered": ordered}
         return without(classes, kept, mondrian, suppressible=suppressible, asked={"allowed": allowed}, **options)

@@ -21,7 +21,7 @@ from discreet.anonymity.local.acceptance import Allowed
 from discreet.anonymity.local.forest import Forest, compact, parts, without
 from discreet.anonymity.local.groups import NEVER, Groups
 from discreet.anonymity.local.mondrian import boxes, branches
-from discreet.anonymity.recoding_loss import loss_of
+from discreet.anonymity.result import loss_of
 from discreet.errors import Unsatisfiable
 from discreet.kernel.arrays import Floats, Ints
 from discreet.kernel.classes import Classes, Recoding
@@ -32,7 +32,7 @@ VISITING = 2 * 10**9
 """So many values may be looked at while nodes are visited; most tables need less than half of it."""
 BLOCK = 2**12
 """Classes among which tuples are grown."""
-EFFORT = 2 * 10**8
+EFFORT = 3 * 10**8
 """So many values may be looked at while groups are mended: about a second."""
 
 
@@ -43,12 +43,14 @@ def recode_locally(
     allowed: Allowed | None = None,
     enough: Allowed | None = None,
     suppressible: int = 0,
+    start: Ints | None = None,
     effort: int = EFFORT,
 ) -> Recoding:
     """Publish people in groups of at least k who look alike, at as little loss as can be found.
 
     `allowed` says which groups may be published besides, and `enough` which of them are of k people where classes count
-    rows. At most `suppressible` people or rows are left out, where that costs less than to publish them.
+    rows. At most `suppressible` people or rows are left out, where that costs less than to publish them. `start` is the
+    group of each class in groups that are known to be allowed, where all people together may not be.
 
     >>> from discreet.kernel import AnyValue, Widths
     >>> people = Classes.of(["sex", "age"], [("F", "30"), ("F", "31"), ("M", "30"), ("M", "58")],
@@ -57,7 +59,9 @@ def recode_locally(
     [('F', '[30, 40)'), ('M', '*')]
     """
     forest = Forest.of(classes)
-    part, kept = parts(forest, k, allowed=allowed, suppressible=suppressible)
+    part, kept = start, np.ones(len(classes), dtype=bool)
+    if part is None:
+        part, kept = parts(forest, k, allowed=allowed, suppressible=suppressible)
     if not kept.all():
         asked = {"allowed": allowed, "enough": enough}
         return without(classes, kept, recode_locally, suppressible=suppressible, asked=asked, k=k, effort=effort)
@@ -297,21 +301,22 @@ class _Block:
         """Some people are served."""
         self.left[rows] = False
         stays = self.left[self.rows]
-        if 2 * int(stays.sum()) < len(stays):
+        if 4 * int(stays.sum()) < 3 * len(stays):
             self._hold(self.rows[stays])
 
     def grown(self, row: int) -> tuple[int, Ints] | None:
         """A class joined with its nearest until k people share a tuple: what that costs, and who they are."""
         nodes, gone = self.forest.leaves[:, row], ~self.left[self.rows]
+        cost = int(self.forest.cost[nodes].sum())
         while True:
-            cost = int(self.forest.cost[nodes].sum())
             joint = self.groups.bundles.joint(nodes, self.codes)
             joint[gone] = NEVER
-            inside = joint == cost
+            inside = (joint == cost).nonzero()[0]
             if self.people[inside].sum() >= self.k and self.groups.allows([self.rows[inside]]):
                 return cost, self.rows[inside]
             joint[inside] = NEVER
             nearest = int(joint.argmin())
-            if joint[nearest] >= self.forest.cost[-1]:
+            cost = int(joint[nearest])
+            if cost >= self.forest.cost[-1]:
                 return None
             nodes = self.forest.join(nodes, self.forest.leaves[:, self.rows[nearest]])
