@@ -6,10 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.readers import ENGINES, READERS, Reader
+from tests.contract.readers import ENGINES, HOLDERS, READERS, Reader
+
+
+@pytest.fixture(params=HOLDERS)
+def reader(request: pytest.FixtureRequest, tmp_path: Path) -> Reader:
+    """Puts an Arrow table onto one engine and reads it back through `discreet.read`."""
+    return READERS[request.param](request, tmp_path)
 
 
 @pytest.fixture(params=ENGINES)
-def reader(request: pytest.FixtureRequest, tmp_path: Path) -> Reader:
-    """Puts an Arrow table onto one engine and reads it back through `discreet.read`."""
+def any_reader(request: pytest.FixtureRequest, tmp_path: Path) -> Reader:
+    """The same for whatever can be read, though DuckDB counts most of it."""
     return READERS[request.param](request, tmp_path)

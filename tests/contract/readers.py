@@ -20,7 +20,12 @@ from tests.contract.memory.rows import MemoryRows
 Reader = Callable[[pyarrow.Table, discreet.Policy | None], discreet.Table]
 POSTGRES, SPARK = pytest.mark.postgres, pytest.mark.spark
 LOCAL = ("csv", "csv.gz", "parquet", "arrow", "pandas", "polars", "relation", "memory")
-ENGINES = [*LOCAL, pytest.param("postgres", marks=POSTGRES), pytest.param("spark", marks=SPARK)]
+SERVERS = [pytest.param("postgres", marks=POSTGRES), pytest.param("spark", marks=SPARK)]
+ENGINES = [*LOCAL, *SERVERS]
+"""Whatever can be read: for tests of reading and counting."""
+TYPELESS, TYPED = "csv", "pandas"
+HOLDERS = [TYPELESS, TYPED, "memory", *SERVERS]
+"""Each engine once, DuckDB with cells of text and with cells that have types: for all that comes after reading."""
 
 
 def file_reader(suffix: str) -> Callable[[pytest.FixtureRequest, Path], Reader]:

@@ -27,7 +27,6 @@ from tests.releases.world import POLICY, World, town
 ENGINES = [
     "parquet",
     "csv",
-    "arrow",
     "relation",
     "memory",
     pytest.param("postgres", marks=pytest.mark.postgres),
@@ -50,8 +49,6 @@ def table(request: pytest.FixtureRequest, world: World, tmp_path: Path) -> Table
         case "csv":
             duckdb.sql(f"COPY (SELECT * FROM '{world.path}') TO '{tmp_path}/town.csv' (FORMAT csv, HEADER true)")
             return read(tmp_path / "town.csv", policy=POLICY)
-        case "arrow":
-            return read(duckdb.sql(f"SELECT * FROM '{world.path}'").to_arrow_table(), policy=POLICY)
         case "relation":
             return read(duckdb.connect().sql(f"SELECT * FROM '{world.path}'"), policy=POLICY)
         case "memory":

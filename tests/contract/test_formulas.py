@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.contract.outputs import PLACES, recoding_of
-from tests.contract.readers import ENGINES, READERS
+from tests.contract.readers import HOLDERS, READERS
 from tests.contract.test_export import LEVELS, POLICY, ROWS, K, arrow_table, expected
 
 
@@ -24,7 +24,7 @@ def apostrophes(*, guarded: bool) -> int:
     return sum(cell.startswith("'") for cell in (*names, *cells))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", HOLDERS)
 def test_formulas_are_counted_and_can_be_kept(engine: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     read, place = READERS[engine](request, tmp_path), PLACES["csv"](request, tmp_path)
     table = read(arrow_table(ROWS), POLICY)

@@ -15,7 +15,7 @@ import pytest
 import discreet
 from discreet.errors import IntegrityError, MissingExtra, PolicyError, UsageError
 from tests.contract.outputs import counted, recoding_of
-from tests.contract.readers import ENGINES, READERS, Reader
+from tests.contract.readers import HOLDERS, READERS, Reader
 from tests.contract.test_export import LEVELS, POLICY, ROWS, SCHEMA, WEIRD, K, arrow_table, expected
 from tests.contract.test_row_order import POLICY as ORDERED
 from tests.contract.test_row_order import hidden, people, tells_nothing
@@ -30,7 +30,7 @@ def rows(frame: pyarrow.Table) -> Any:
     return counted(zip(*(column.to_pylist() for column in frame.columns), strict=True))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", HOLDERS)
 def test_a_frame_has_the_rows_of_the_file_in_a_random_order(engine: str, reading: Callable[[str], Reader]) -> None:
     read = reading(engine)
     table = read(arrow_table(ROWS), POLICY)

@@ -15,7 +15,7 @@ import discreet
 from discreet.anonymity import anonymise
 from discreet.errors import OutsideHierarchy, WeightError
 from discreet.sources.table_rows import fetch
-from tests.contract.readers import LOCAL, READERS, SPARK, Reader
+from tests.contract.readers import READERS, SPARK, TYPED, TYPELESS, Reader
 
 NEVER = datetime.date(9999, 12, 31)
 SCHEMA = pyarrow.schema(
@@ -94,7 +94,7 @@ def test_without_the_key_a_decimal_comma_is_no_number(reader: Reader) -> None:
         reader(arrow_table(), policy(missing=["NA"])).classes()
 
 
-WEIGHING = [*(kind for kind in LOCAL if kind != "memory"), pytest.param("spark", marks=SPARK)]
+WEIGHING = [TYPELESS, TYPED, pytest.param("spark", marks=SPARK)]
 """Engines that read numbers from texts; PostgreSQL asks for a column of numbers."""
 
 
@@ -113,7 +113,7 @@ def test_survey_weights_are_read_with_decimal_commas(kind: str, request: pytest.
         odd.engine.count(["sex"], survey="w")
 
 
-@pytest.mark.parametrize("kind", LOCAL)
+@pytest.mark.parametrize("kind", [TYPELESS, TYPED, "memory"])
 def test_what_is_published_is_missing_and_written_as_it_came(
     kind: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:

@@ -61,6 +61,7 @@ NUMBERINGS: dict[str, list[str]] = {
     "two_prefixes": [f"{'Patient' if number % 2 else 'Control'} {number}" for number in range(30)],
     "dashed": [f"subject-{number}" for number in range(30)],
     "birth_and_more": [f"19640809-{number:04}" for number in range(30)],
+    "as_years": [f"19{40 + number}" for number in range(30)],
     "uuid": [f"3f2b6a1e-{number:04}-4c1d-9e8f-0a1b2c3d4e5f" for number in range(30)],
     "mail": [f"anna{number}@post.example" for number in range(30)],
     "eastern": [f"\u0664\u0665{chr(0x0660 + number % 10)}{chr(0x0660 + number // 10)}" for number in range(30)],
@@ -75,7 +76,6 @@ REPEAT_BY_NATURE: dict[str, list[str]] = {
     "backwards": [f"{1 + number:02}1219{40 + number}" for number in range(28)],
     "worded": [f"{1 + number} Mar 19{40 + number}" for number in range(28)],
     "sas": [f"{1 + number:02}MAR19{40 + number}" for number in range(28)],
-    "years": [f"19{40 + number}" for number in range(30)],
     "months": [f"19{40 + number}-0{1 + number % 9}" for number in range(30)],
     "hours": [f"1{number % 9}:{10 + number}" for number in range(30)],
     "moments": [f"2020-01-0{1 + number % 9} 12:{10 + number}:00" for number in range(30)],
@@ -158,6 +158,16 @@ def test_rows_of_one_person_are_not_anonymised_as_people(search: str) -> None:
     assert 'person = "row"' in caught.value.remedy
     each = discreet.read(people(nr=["4711"] * 40), policy=policy({"person": "row"}, nr="identifier"))
     assert discreet.anonymise(each, k=2, search=search).records == 40
+
+
+def test_numbers_of_households_may_repeat_where_the_policy_says_what_they_are() -> None:
+    homes = people(nr=[str(4711 + row // 4) for row in range(40)])
+    undeclared = discreet.read(homes, policy=policy(nr="identifier"))
+    with pytest.raises(PolicyError, match="'nr'"):
+        discreet.anonymise(undeclared, k=2)
+    declared = discreet.read(homes, policy=policy({"household": "nr"}, nr="identifier"))
+    assert not declared.repeated_numbers
+    assert discreet.anonymise(declared, k=2).records == 40
 
 
 def test_rows_of_one_person_do_not_make_a_population(reader: Reader) -> None:

@@ -21,7 +21,7 @@ from discreet.sources.engine import Marked, Target
 from discreet.sources.export.copies import pooled
 from discreet.sources.export.targets import FileTarget, FolderTarget
 from tests.contract.outputs import PLACES, SCHEMA, FilePlace, Place
-from tests.contract.readers import READERS, SPARK, Reader
+from tests.contract.readers import POSTGRES, READERS, SPARK, Reader
 from tests.contract.test_export import pairs
 
 PEOPLE = 3_000
@@ -119,11 +119,19 @@ def test_the_order_of_rows_tells_nothing(
 
 
 @pytest.mark.parametrize("search", ["optimal", "local", "mondrian", "mondrian-relaxed"])
-def test_the_order_of_rows_tells_nothing_however_the_table_was_found(search: str, tmp_path: Path) -> None:
-    place = FilePlace(tmp_path, "csv")
-    table = READERS["csv"](None, tmp_path)(people(), POLICY)  # type: ignore[arg-type]
-    discreet.anonymise(table, k=5, search=search).write(place.target)
+@pytest.mark.parametrize(
+    "engine",
+    ["csv", "parquet", "memory", pytest.param("postgres", marks=POSTGRES), pytest.param("spark", marks=SPARK)],
+)
+def test_the_order_of_rows_tells_nothing_however_the_table_was_found(
+    engine: str, search: str, reading: Callable[[str], Reader], tmp_path: Path
+) -> None:
+    place = FilePlace(tmp_path, "parquet")
+    result = discreet.anonymise(reading(engine)(people(), POLICY), k=5, search=search)
+    result.write(place.target)
     tells_nothing(positions(place))
+    tells_nothing([int(nr) for nr in result.to_pandas()["nr"]])
+    tells_nothing([int(nr) for nr in result.to_polars()["nr"]])
 
 
 def test_two_outputs_of_one_table_have_orders_of_their_own(tmp_path: Path) -> None:
@@ -146,7 +154,10 @@ def test_parts_and_statistics_of_parquet_tell_nothing(tmp_path: Path) -> None:
     assert shown == {"*****"}
 
 
-@pytest.mark.parametrize("engine", ["csv", "parquet", "memory", pytest.param("spark", marks=SPARK)])
+@pytest.mark.parametrize(
+    "engine",
+    ["csv", "parquet", "memory", pytest.param("postgres", marks=POSTGRES), pytest.param("spark", marks=SPARK)],
+)
 def test_the_order_of_rows_in_a_copy_tells_nothing(
     engine: str, reading: Callable[[str], Reader], tmp_path: Path
 ) -> None:

@@ -109,6 +109,12 @@ def test_repeated_numbers_are_answered_by_naming_their_column(reader: Reader) ->
     assert discreet.anonymise(reader(panel(), declared()), k=2).records == 10
 
 
+def test_numbers_with_inner_zeros_or_without_are_the_same_where_they_are_searched(reader: Reader) -> None:
+    numbers = ["P07", "p7", "AB01-C002", "ab1-c2", "P70", "Q000", "Q0", "A12"]
+    found = reader(people(nr=numbers), policy(nr="identifier")).engine.numbering("nr")
+    assert (found.values, found.repeated, found.sharing) == (5, 3, 6)
+
+
 def test_the_population_says_whose_row_it_is_itself() -> None:
     data = discreet.read(people(nr=["1", "2", "3", "4"]), policy=policy({"person": "nr"}, nr="drop"))
     crowd = people(nr=[str(row // 10) for row in range(80)])

@@ -10,6 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+import discreet
 from discreet.errors import UsageError
 from discreet.people import COLUMNS, DemoFiles, write_demo
 from discreet.people.demo_files import _patients
@@ -33,7 +34,7 @@ def rows(path: Path, columns: str = "*") -> list[tuple[object, ...]]:
 
 def test_all_files_are_there(demo: DemoFiles) -> None:
     names = {path.name for path in asdict(demo).values()}
-    assert names == {"population.parquet", "hospital.csv", "diagnosis.csv", "policy.toml"}
+    assert names == {"population.parquet", "hospital.csv", "diagnosis.csv", "policy.toml", "visits.csv"}
     assert {path.name for path in demo.policy.parent.iterdir()} == names
 
 
@@ -42,6 +43,14 @@ def test_the_hospital_holds_people_of_the_register(demo: DemoFiles) -> None:
     assert register.total() == 20_000
     assert patients.total() == 1_000
     assert patients <= register
+
+
+def test_the_visits_are_written_as_offices_write_tables(demo: DemoFiles) -> None:
+    profile = discreet.profile(discreet.read(demo.visits))
+    assert (profile.records, profile.person, profile.decimal, profile.missing) == (600, "Patientennr", ",", ("NA",))
+    roles = {column.name: column.role for column in profile.columns}
+    assert [name for name, role in roles.items() if role == "identifier"] == ["Patientennr"]
+    assert [name for name, role in roles.items() if role == "sensitive"] == ["Diagnose", "Gewicht"]
 
 
 def test_the_policy_names_every_column_and_its_role(demo: DemoFiles) -> None:

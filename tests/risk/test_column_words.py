@@ -62,8 +62,31 @@ def test_of_several_words_the_telling_one_counts(name: str, text: str) -> None:
     assert word.text == text
 
 
+@pytest.mark.parametrize("name", ["childid", "MotherNr", "patientnumber", "husbandid2"])
+def test_what_numbers_somebody_is_an_identifier(name: str) -> None:
+    word = known_word(name)
+    assert word is not None
+    assert word.role == "identifier"
+
+
+def test_a_social_score_is_no_social_security_number() -> None:
+    for name in ("SocialCog", "social"):
+        word = known_word(name)
+        assert word is None or word.role != "identifier"
+    security = known_word("socialsecur")
+    assert security is not None
+    assert security.role == "identifier"
+
+
 @some
 @given(st.text(max_size=40))
 def test_any_name_can_be_cut(name: str) -> None:
     assert all(part.isalpha() and part == part.lower() and part.isascii() for part in cut(name))
     known_word(name)
+
+
+@pytest.mark.parametrize(("name", "text"), [("marry", "married"), ("medicat", "medication"), ("diseased", "disease")])
+def test_other_endings_of_a_known_word_are_understood(name: str, text: str) -> None:
+    word = known_word(name)
+    assert word is not None
+    assert word.text == text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,8 @@ from hypothesis import strategies as st
 
 import discreet
 from discreet.kernel import AnyValue
-from discreet.risk import inference as room
-from discreet.risk.inference import coarser_at, giveaways
+from discreet.risk import giveaways as room
+from discreet.risk.giveaways import coarser_at, giveaways, singling_columns
 from tests.cli.test_commands import run
 
 ROWS = 2_000
@@ -112,3 +113,98 @@ def test_the_commands_warn_in_words_json_and_report(tmp_path: Path) -> None:
         )
     run("assess", str(data), "--policy", str(file), "--out", str(report))
     assert "gives age away" in report.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("postcode", [str, "AB{}".format])
+def test_a_number_that_counts_along_with_postcodes_of_their_own_gives_them_away(postcode: Callable[[int], str]) -> None:
+    """As in a file that was sorted by postcode before its rows were numbered."""
+    rng = np.random.default_rng(2)
+    codes = np.sort(rng.integers(10_000, 99_999, ROWS))
+    frame = pandas.DataFrame(
+        {"zip": [*map(postcode, codes)], "nr": np.arange(ROWS), "wage": rng.integers(0, 10**6, ROWS)}
+    )
+    columns = {
+        "zip": {"role": "quasi", "hierarchy": {"mask": "auto"}},
+        "nr": {"role": "other"},
+        "wage": {"role": "sensitive"},
+    }
+    known = discreet.Policy.from_dict({"columns": columns})
+    found = giveaways(discreet.read(frame, policy=known), {"zip": None})
+    assert [(one.column, one.quasi) for one in found] == [("nr", "zip")]
+
+
+def test_a_text_that_begins_with_a_date_gives_it_away() -> None:
+    rng = np.random.default_rng(3)
+    days = pandas.to_datetime("1900-01-01") + pandas.to_timedelta(rng.integers(0, 40_000, ROWS), unit="D")
+    frame = pandas.DataFrame({"start": days.strftime("%Y-%m-%d"), "wage": rng.integers(0, 10**6, ROWS)})
+    frame["term"] = days.strftime("%Y.%m.%d") + [f" - {reason}" for reason in rng.integers(0, 99, ROWS)]
+    columns = {"start": {"role": "quasi"}, "term": {"role": "sensitive"}, "wage": {"role": "sensitive"}}
+    found = giveaways(discreet.read(frame, policy={"columns": columns}), {"start": None})
+    assert [(one.column, one.quasi) for one in found] == [("term", "start")]
+
+
+def test_what_follows_from_a_coarser_column_and_divides_its_values_is_named() -> None:
+    """50 or older cuts the ages from 40 to 59 in two; 60 or older cuts nothing that is published, and one in ten is no rule."""
+    frame = people()
+    rng = np.random.default_rng(4)
+    frame["older"] = (frame["age"] >= 50).astype(int)
+    frame["old"] = (frame["age"] >= 60).astype(int)
+    frame["retired"] = np.where(rng.random(ROWS) < 0.1, 1 - frame["old"], frame["old"])
+    frame["rare"] = (rng.random(ROWS) < 0.005).astype(int)
+    roles = dict.fromkeys(frame.columns, "drop") | dict.fromkeys(["older", "old", "retired", "rare"], "sensitive")
+    columns: dict[str, object] = {name: {"role": role} for name, role in roles.items()}
+    columns["age"] = {"role": "quasi", "hierarchy": {"widths": [5, 10, 20]}}
+    known = discreet.Policy.from_dict({"columns": columns})
+    table = discreet.read(frame, policy=known)
+    for levels, named in (
+        ({"age": 3}, {"older"}),
+        ({"age": 2}, set()),
+        ({"age": 4}, {"older", "old"}),
+        ({"age": 0}, set()),
+    ):
+        found = giveaways(table, coarser_at(known, levels))
+        assert {one.column for one in found} == named
+        assert all(one.cuts and one.exact and "divides what is published of age" in one.words() for one in found)
+
+
+def test_columns_of_values_that_nobody_shares_are_named(tmp_path: Path) -> None:
+    """Numbers, texts and amounts alike; of people where they have several rows, and in words, JSON and report."""
+    frame = people()[["age", "answer", "wage"]].assign(
+        number=[f"A{place:05}" for place in range(ROWS)],
+        half=[place if place < ROWS // 2 else -1 for place in range(ROWS)],
+        person=np.arange(ROWS) // 2,
+        visit=[f"visit {place}" for place in range(ROWS)],
+    )
+    data, file, report = tmp_path / "people.csv", tmp_path / "policy.toml", tmp_path / "report.html"
+    frame.to_csv(data, index=False)
+    columns = {
+        "age": {"role": "quasi", "hierarchy": {"widths": [5, 10, 20]}},
+        **{name: {"role": "other"} for name in ("number", "answer", "half")},
+        "wage": {"role": "sensitive"},
+        **{name: {"role": "drop"} for name in ("person", "visit")},
+    }
+    known = discreet.Policy.from_dict({"columns": columns})
+    wages = frame["wage"].map(frame["wage"].value_counts())
+    named = {
+        (one.column, one.role, one.people, one.records) for one in singling_columns(discreet.read(data, policy=known))
+    }
+    assert named == {("number", "other", ROWS, ROWS), ("wage", "sensitive", int((wages == 1).sum()), ROWS)}
+    columns["visit"] = {"role": "other"}
+    owned = discreet.Policy.from_dict({"data": {"person": "person"}, "columns": columns})
+    found = {one.column: one for one in singling_columns(discreet.read(data, policy=owned))}
+    assert (found["visit"].people, found["visit"].records) == (ROWS // 2, ROWS // 2)
+
+    tables = "".join(
+        f'[columns.{name}]\nrole = "{about["role"]}"\n' for name, about in columns.items() if name != "age"
+    )
+    file.write_text(
+        f'[columns.age]\nrole = "quasi"\nhierarchy = {{ widths = [5, 10, 20] }}\n{tables}', encoding="utf-8"
+    )
+    for command in (["assess"], ["anonymise", "--k", "20", "--dry-run"]):
+        arguments = [command[0], str(data), "--policy", str(file), *command[1:]]
+        listed = json.loads(run(*arguments, "--json").stdout)["singles_out"]
+        assert {"column": "number", "role": "other", "people": ROWS} in listed
+        page = ["--out" if command[0] == "assess" else "--report", str(report), "--overwrite"]
+        sentence = "2,000 of 2,000 people have a value of number (other, published as it is) that nobody else has"
+        assert f"Warning: {sentence}" in " ".join(run(*arguments, *page).stderr.split())
+        assert sentence in report.read_text(encoding="utf-8")

@@ -37,6 +37,14 @@ def test_text_that_is_nearly_always_unique_names_people(share: float, role: Role
     assert guessed("xyz", ["a", "b", "c"], share_unique=share)[0] == role
 
 
+def test_texts_that_are_each_a_persons_own_are_not_published_whatever_they_are_about() -> None:
+    notes = [f"came on a Monday with number {number}" for number in range(300)]
+    for name in ("diagnosis", "treatment notes", "symptoms"):
+        assert guessed(name, notes, share_unique=1.0, records=300)[0] == "identifier"
+        assert guessed(name, notes[:20], share_unique=0.0, records=300)[0] == "sensitive"
+    assert guessed("income", [str(number**2) for number in range(300)], share_unique=1.0, records=300)[0] == "sensitive"
+
+
 @pytest.mark.parametrize(
     ("values", "role"),
     [
@@ -106,6 +114,32 @@ def test_weights_that_are_far_from_each_other_are_of_a_survey(name: str) -> None
 @pytest.mark.parametrize("name", ["date_of_death", "Sterbedatum", "diagnosis_date", "surgery", "dod"])
 def test_a_date_may_be_known_whatever_happened_on_it(name: str) -> None:
     assert guessed(name, ["2001-12-01", "2004-02-29"])[0] == "quasi"
+
+
+@pytest.mark.parametrize(("name", "most"), [("yrdth", 92), ("modth", 12), ("dadth", 31), ("dthyr", 99)])
+def test_parts_of_a_date_of_death_are_known_from_obituaries(name: str, most: int) -> None:
+    assert guessed(name, [str(number) for number in range(1, most + 1)])[0] == "quasi"
+
+
+def test_numbers_without_gaps_are_of_people_although_each_has_several_rows() -> None:
+    """Numbers of people leave out few; what is measured has gaps, or few values."""
+    numbers = [str(number) for number in range(1, 301)]
+    assert guessed("s", numbers, share_unique=0.0, records=7_000)[0] == "identifier"
+    assert guessed("s", [str(3 * int(number)) for number in numbers], share_unique=0.0)[0] == "sensitive"
+    assert guessed("s", numbers[:100], share_unique=0.0)[0] == "sensitive"
+    assert guessed("days", numbers, share_unique=0.0)[0] == "sensitive"
+
+
+def test_damage_is_no_age() -> None:
+    for name in ("damage", "Average", "agency"):
+        assert "'age'" not in guess(name, Shape(WHOLE[:10]), share_unique=0.0, records=500).reason
+    assert "'age'" in guess("momage", Shape(WHOLE[:10]), share_unique=0.0, records=500).reason
+
+
+def test_an_unknown_category_belongs_to_the_column_whose_name_it_shares() -> None:
+    flag = ["0", "1"]
+    found = drafted({"gvhd.time": MANY, "gvhd.stat": flag, "xyz": flag, "sex": flag, "town": ["a", "b"]})
+    assert (found["gvhd.time"], found["gvhd.stat"], found["xyz"]) == ("sensitive", "sensitive", "quasi")
 
 
 def test_a_grade_is_a_class_or_a_result() -> None:
@@ -216,3 +250,7 @@ def test_a_suggested_hierarchy_knows_the_values_it_was_suggested_for(name: str, 
     rule = Policy.from_dict({"columns": {name: section}}).rule(name)
     classes = Classes.of([name], [(value,) for value in values], rules={name: rule})
     assert len(classes.at([height - 1 for height in classes.heights])) == 1
+
+
+def test_changes_of_a_weight_are_what_was_measured() -> None:
+    assert guessed("wt82_71", ["-10.5", "3.25", "12"])[0] == "sensitive"

@@ -131,6 +131,32 @@ def test_a_household_is_at_risk_if_one_of_its_members_is(frame: pandas.DataFrame
     assert found.individual == ("weighted" if weights else "prosecutor")
 
 
+@given(samples(), st.data())
+def test_people_with_several_rows_count_once_in_weights_and_households(
+    frame: pandas.DataFrame, data: st.DataObject
+) -> None:
+    """Against loops: a person counts once per class, with the mean weight there, and with the highest risk of their rows."""
+    frame["nr"] = [f"P{data.draw(st.integers(1, 6))}" for _ in range(len(frame))]
+    frame["home"] = [None if nr == "P6" else f"H{int(nr[1:]) // 2}" for nr in frame.nr]
+    by = policy(weight="w", household="home", person="nr")
+    found = discreet.assess(discreet.read(frame, policy=by), threshold=0.2137)
+    means = {key: rows.groupby("nr").w.mean() for key, rows in frame.groupby(["town", "sex"])}
+    classes = {key: risk_of(len(weights), weights.sum()) for key, weights in means.items()}
+    risks = {nr: max(classes[key] for key in zip(rows.town, rows.sex, strict=True)) for nr, rows in frame.groupby("nr")}
+    assert found.weighted is not None
+    assert found.weighted.highest == pytest.approx(max(risks.values()))
+    assert found.weighted.expected_reidentifications == pytest.approx(sum(risks.values()))
+    assert found.weighted.at_risk == pytest.approx(sum(risk > 0.2137 for risk in risks.values()) / len(risks))
+    assert found.weighted.population == pytest.approx(sum(frame.groupby("nr").w.mean()))
+    homes: dict[str, float] = defaultdict(lambda: 1.0)
+    for nr, risk in risks.items():
+        homes["alone" if nr == "P6" else f"H{int(nr[1:]) // 2}"] *= 1 - risk
+    assert found.household is not None
+    assert (found.household.households, found.household.without_number) == (len(homes), int("P6" in risks))
+    assert found.household.expected_households == pytest.approx(sum(1 - none for none in homes.values()))
+    assert found.household.highest == pytest.approx(max(1 - none for none in homes.values()))
+
+
 def test_coarser_classes_carry_weights_and_households_along() -> None:
     frame = pandas.DataFrame({"town": list("aab"), "sex": list("xyx"), "home": ["1", "1", "2"], "w": [2.0, 3.0, 4.0]})
     table = discreet.read(frame, policy=policy(weight="w", household="home"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import tomllib
 from collections import Counter
@@ -225,7 +226,10 @@ def test_identifiers_are_not_searched_for_combinations(clinic: Profile) -> None:
 
 def test_the_keys_of_the_json_are_stable(clinic: Profile) -> None:
     found = json.loads(json.dumps(clinic.to_dict(), allow_nan=False))
-    assert set(found) == {"source", "records", "columns", "minimal_unique", "combinations_up_to", "singling_out"}
+    assert set(found) == {
+        *("source", "records", "rows", "person", "missing", "columns"),
+        *("minimal_unique", "combinations_up_to", "singling_out"),
+    }
     assert set(found["columns"][0]) == {
         "name",
         "type",
@@ -259,12 +263,40 @@ def test_the_repr_counts_and_shows_no_value(clinic: Profile) -> None:
 
 def test_values_of_an_identifier_are_not_shown_however_many_rows_have_them() -> None:
     """Eight rows with one number are one person; whether a policy or only the name says so."""
-    rows = {"patient_id": ["PAT-7"] * 8 + ["PAT-8"] * 8, "ward": ["W1"] * 8 + ["W2"] * 8}
+    numbers = [f"PAT-{row // 8}" for row in range(96)]
+    rows = {"patient_id": numbers, "ward": ["W1" if row // 8 else "W2" for row in range(96)]}
     policy = discreet.Policy.from_dict({"columns": {"ward": {"role": "identifier"}}})
     told = json.dumps(discreet.profile(discreet.read(pyarrow.table(rows), policy=policy)).to_dict())
     assert "PAT-7" not in told
     assert "W1" not in told
-    assert "W1" in json.dumps(discreet.profile(discreet.read(pyarrow.table(rows))).to_dict())
+    told = json.dumps(discreet.profile(discreet.read(pyarrow.table(rows))).to_dict())
+    assert "W1" in told
+    assert "PAT-7" not in told
+
+
+def test_values_on_many_rows_of_few_people_are_not_shown_though_no_policy_says_whose_rows_they_are() -> None:
+    """Numbers of patients repeat: values, ranges and decades count those who hold them, each once."""
+    luck = random.Random(3)
+    person = [row // 8 for row in range(480)]
+    visits = {
+        "patient_id": [f"PAT-{nr}" for nr in person],
+        "ward": ["lighthouse" if nr == 7 else "W1" for nr in person],
+        "dose": [9_000 + luck.randrange(900) if nr == 7 else luck.randrange(400) for nr in person],
+        "seen": [f"{1905 if nr == 7 else 1990 + luck.randrange(10)}-0{1 + luck.randrange(9)}-11" for nr in person],
+    }
+    found = discreet.profile(discreet.read(pandas.DataFrame(visits)))
+    assert (found.person, found.records, found.rows) == ("patient_id", 60, 480)
+    ward, dose, seen = found.columns[1:]
+    assert shown(ward) == {"W1": 59}
+    assert shown(seen) == {"1990s": 59}
+    assert max(shown(dose).values()) <= 60
+    assert not any(float(end) > 1_000 for label in shown(dose) for end in ends(label))
+    declared = discreet.read(pandas.DataFrame(visits), policy={"data": {"person": "patient_id"}})
+    assert [one.distribution for one in discreet.profile(declared).columns] == [
+        one.distribution for one in found.columns
+    ]
+    unknown = pandas.DataFrame(visits).assign(patient_id=[None, *visits["patient_id"][1:]])
+    assert not any(one.distribution for one in discreet.profile(discreet.read(unknown)).columns)
 
 
 def panel(rows: int = 400, **columns: list[str | None]) -> discreet.Profile:
@@ -284,8 +316,18 @@ def test_a_person_column_with_empty_cells_is_drafted_and_the_cells_are_counted()
 def test_survey_weights_are_drafted_as_weights_unless_one_is_none(name: str) -> None:
     weights: list[str | None] = [str(1.5 + row % 7 * 15_000.25) for row in range(400)]
     assert panel(**{name: weights}).policy().weight == name
+    assert panel(**{name: weights}).policy().roles[name] == "drop"  # as it is, a weight can tell people apart
     assert panel(**{name: [None, *weights[1:]]}).policy().weight is None
     assert panel(**{name: ["0", *weights[1:]]}).policy().weight is None
+
+
+def test_household_numbers_are_drafted_where_several_people_share_one() -> None:
+    homes: list[str | None] = [str(7_000 + row // 3) for row in range(400)]
+    each: list[str | None] = [str(1_000 + row) for row in range(400)]
+    several = panel(hid=homes, nr=each)
+    assert (several.person, several.policy().household) == (None, "hid")
+    assert several.policy().roles["hid"] == "identifier"
+    assert panel(hid=[str(7_000 + row) for row in range(400)]).policy().household is None
 
 
 def test_body_weights_are_none_of_a_survey() -> None:
@@ -321,3 +363,27 @@ def test_many_numbers_with_commas_are_what_they_are_with_points(
         found.append(discreet.profile(discreet.read(path), largest=1).columns[0])
     assert found[0] == found[1]
     assert sum(share.records for share in found[0].distribution) == 1_000
+
+
+def test_decimal_commas_are_found_beside_codes_for_missing_values() -> None:
+    profile = panel(height=[f"{row},5" if row % 7 else "NA" for row in range(400)])
+    assert (profile.decimal, profile.missing) == (",", ("NA",))
+    (height,) = [column for column in profile.columns if column.name == "height"]
+    assert (height.looks, height.missing) == ("number", 58)
+    dashes = panel(height=[f"{row},5" if row % 7 else "." for row in range(400)])
+    assert (dashes.decimal, dashes.missing) == (",", (".",))
+
+
+def test_codes_for_missing_values_among_numbers_are_drafted() -> None:
+    cells = {"dose": ["NA", *map(str, range(60))], "town": ["NA", "?", *["Ulm"] * 59], "none": ["."] * 61}
+    found = discreet.profile(discreet.read(pandas.DataFrame(cells)))
+    assert (found.missing, found.policy().missing) == (("NA",), ("NA",))
+    dose, town, none = found.columns
+    assert (dose.looks, dose.missing, town.missing, none.missing) == ("number", 1, 1, 0)
+    said = discreet.read(pandas.DataFrame(cells), policy={"data": {"missing": ["?"]}})
+    assert discreet.profile(said).missing == ()
+
+
+def test_a_frame_is_profiled_as_it_is() -> None:
+    frame = pandas.DataFrame({"sex": ["F", "M"] * 20})
+    assert discreet.profile(frame).records == 40  # type: ignore[arg-type]

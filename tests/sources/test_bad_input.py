@@ -149,6 +149,14 @@ def test_doubled_columns(write: Any) -> None:
     assert isinstance(failure(pyarrow.table([[1], [2]], names=["name", "name"])), ColumnError)
 
 
+def test_the_column_of_row_numbers_that_r_and_pandas_leave_without_a_name_gets_one(write: Any) -> None:
+    for first in ('""', ""):
+        path = write("a.csv", f'{first},"sex"\n' + "".join(f'"{row}","f"\n' for row in range(1, 41)))
+        assert discreet.read(path).columns == ("row_number", "sex")
+        assert discreet.profile(discreet.read(path)).columns[0].role == "identifier"
+    assert "column 1 of 3 has no name" in str(failure(write("a.csv", ",,c\n1,2,3\n")))
+
+
 def test_unnamed_columns(write: Any) -> None:
     assert "column 2 of 2 has no name" in str(failure(write("a.csv", "name;\na;b\n")))
 

@@ -7,7 +7,7 @@ import pyarrow
 
 import discreet
 
-MANY = 600_000
+MANY = 260_000
 """More than one thread of DuckDB reads at a time."""
 
 

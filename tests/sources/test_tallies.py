@@ -95,4 +95,6 @@ def test_memory_is_limited_only_while_columns_are_looked_at(tmp_path: Path) -> N
     next(tallies)
     assert engine.view.run(limit).fetchall() != before
     list(tallies)
-    assert engine.view.run(limit).fetchall() == before
+    ((after,),), ((given,),) = engine.view.run(limit).fetchall(), before
+    assert after.split()[1] == given.split()[1]
+    assert float(after.split()[0]) == pytest.approx(float(given.split()[0]), rel=0.02), "as DuckDB rounds it"

@@ -70,8 +70,8 @@ def test_duckdb_says_how_far_a_statement_is() -> None:
 
 
 def test_control_c_in_a_statement_is_no_bug() -> None:
-    desk = PrivateDesk.on(connect(), "SELECT i FROM range(100_000_000) AS numbers(i)", "numbers")
-    timer = threading.Timer(0.5, os.kill, [os.getpid(), signal.SIGINT])
+    desk = PrivateDesk.on(connect(), "SELECT i FROM range(20_000_000) AS numbers(i)", "numbers")
+    timer = threading.Timer(0.1, os.kill, [os.getpid(), signal.SIGINT])
     # A process that was started in the background ignores the signal, and so would this one.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:

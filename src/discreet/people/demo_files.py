@@ -106,6 +106,8 @@ class DemoFiles:
     hospital: Path
     diagnosis: Path
     policy: Path
+    visits: Path
+    """Written as offices write tables, and without a policy."""
 
 
 def write_demo(folder: str | Path, *, people: int, seed: int) -> DemoFiles:
@@ -116,10 +118,13 @@ def write_demo(folder: str | Path, *, people: int, seed: int) -> DemoFiles:
             remedy=f"Ask for {FEWEST_PEOPLE:,} or more.",
         )
     home = _folder(folder)
-    files = DemoFiles(home / "population.parquet", home / "hospital.csv", home / "diagnosis.csv", home / "policy.toml")
+    names = ("population.parquet", "hospital.csv", "diagnosis.csv", "policy.toml", "visits.csv")
+    files = DemoFiles(*(home / name for name in names))
     everybody = generate(State.of(people), seed=seed)
     everybody.select(*REGISTER).write(files.population)
-    everybody.sample(_patients(people), seed=seed).write(files.hospital)
+    patients = everybody.sample(_patients(people), seed=seed)
+    patients.write(files.hospital)
+    write_visits(files.visits, patients, seed=seed)
     write_diagnosis_hierarchy(files.diagnosis)
     files.policy.write_text(POLICY, encoding="utf-8")
     return files
@@ -130,6 +135,26 @@ def write_diagnosis_hierarchy(path: str | Path) -> Path:
     lines = [";".join(row) + "\n" for row in diagnosis_hierarchy()]
     Path(path).write_text("".join(lines), encoding="utf-8", newline="\n")
     return Path(path)
+
+
+VISITED = 600
+JOBS = ("Bäcker", "Gärtner", "Lehrer", "Maurer", "Pfleger", "Rentner", "Schüler", "Verkäufer")
+CODES = ("C50.9", "E11.9", "F32.1", "I10", "I21.4", "J45.0", "K35.8", "M54.5", "N39.0")
+VISITS = "Patientennr;Geburtsdatum;Geschlecht;PLZ;Beruf;Datum;Diagnose;Gewicht\r\n"
+
+
+def write_visits(path: Path, patients: People, *, seed: int) -> None:
+    """Write a table as a German practice exports it: Windows letters, decimal commas, days first, a row per visit."""
+    rng, lines = stream(seed, "visits file"), [VISITS]
+    columns = [decoded(patients.column(name)).tolist()[:VISITED] for name in ("birth_date", "sex", "zip")]
+    for number, (born, sex, postcode) in enumerate(zip(*columns, strict=True), start=20_417):
+        person = f"{number};{born:%d.%m.%Y};{1 if sex == 'M' else 2};{postcode};{rng.choice(JOBS)}"
+        weight = rng.normal(74, 12)
+        for _ in range(int(rng.integers(1, 4))):
+            day = np.datetime64("2025-01-02") + rng.integers(360)
+            said = f"{weight + rng.normal():.1f}".replace(".", ",") if rng.random() < 0.9 else "NA"
+            lines.append(f"{person};{day.item():%d.%m.%Y};{rng.choice(CODES)};{said}\r\n")
+    path.write_bytes("".join(lines).encode("cp1252"))
 
 
 def _patients(people: int) -> int:

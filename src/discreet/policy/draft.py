@@ -7,7 +7,7 @@ import json
 import re
 import shlex
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,6 +48,8 @@ class Draft:
     """Whether it says how many people of the population each of a survey stands for."""
     empty: int = 0
     """Rows that have nothing there."""
+    household: bool = False
+    """Whether it says which people live together."""
 
 
 def write_draft(
@@ -57,6 +59,7 @@ def write_draft(
     encoding: str | None = None,
     sheet: str | None = None,
     decimal: str | None = None,
+    missing: Sequence[str] = (),
     commands: bool = True,
 ) -> str:
     """The policy file as text; it names commands unless it is for a page.
@@ -65,13 +68,18 @@ def write_draft(
     role = "quasi?"  # looks like a postcode
     """
     parts, drafts = [HEAD + (COMMANDS if commands else "")], list(drafts)
-    data = {"encoding": encoding, "delimiter": delimiter, "sheet": sheet, "decimal": decimal}
+    data: dict[str, Any] = {"encoding": encoding, "delimiter": delimiter, "sheet": sheet, "decimal": decimal}
+    data |= {"missing": [*missing]} if missing else {}
     written = [f"{key} = {value(given)}\n" for key, given in data.items() if given is not None]
     written += [
         f"person = {json.dumps(draft.column)}  # its numbers are on several rows each; "
         f'"row" if each row is a person all the same{_nobody(draft.empty)}\n'
         for draft in drafts
         if draft.person
+    ]
+    written += [
+        f"household = {json.dumps(draft.column)}  # which people live together, as its name says\n"
+        for draft in [draft for draft in drafts if draft.household][:1]
     ]
     written += [
         f"weight = {json.dumps(draft.column)}  # how many people of the population each stands for, as its name says\n"

@@ -92,6 +92,7 @@ class AggregatesPolicy:
     noise: float = 2.0
     audit: float = 0.2
     answers: int = 200
+    known: float = 0.5
     smallest: int = 7
     margin: int = 3
     rows: int = 4
@@ -135,11 +136,8 @@ class GatewayPolicy:
     """What to say of keys that earlier versions read."""
 
 
-def gateway_policy(parsed: PolicyFile) -> GatewayPolicy | None:
+def gateway_policy(parsed: PolicyFile, section: GatewaySection) -> GatewayPolicy:
     """Gateway section of a policy file; [columns] holds where a table names no roles."""
-    section = parsed.gateway
-    if section is None:
-        return None
     tables: dict[str, GovernedTable] = {}
     for name, its in section.tables.items():
         given = {"identifier": its.identifiers, "quasi": its.quasi, "sensitive": its.sensitive}
@@ -189,6 +187,7 @@ def _aggregates(section: GatewaySection) -> AggregatesPolicy:
         given.noise,
         given.audit,
         given.answers,
+        given.known,
         smallest,
         given.margin,
         given.rows,

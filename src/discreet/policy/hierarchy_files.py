@@ -7,8 +7,20 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from discreet.errors import HierarchyError
-from discreet.kernel import Tree
+from discreet.kernel import AnyValue, AutoMask, Cuts, Dates, Mask, Prefix, Rule, TopBottomCode, Tree, Widths
 from discreet.kernel.rules import Path as Levels
+from discreet.policy.schema import (
+    AnyRule,
+    AutoMaskRule,
+    CutsRule,
+    DatesRule,
+    HierarchyRule,
+    MapRule,
+    MaskRule,
+    PrefixRule,
+    TopBottomRule,
+    WidthsRule,
+)
 from discreet.wording import reason
 
 
@@ -61,3 +73,27 @@ def write_tree(rows: Iterable[Levels]) -> str:
 def _quoted(cell: str) -> str:
     plain = cell == cell.strip() and not any(mark in cell for mark in ';"\t,')
     return cell if plain else '"' + cell.replace('"', '""') + '"'
+
+
+def rule_of(hierarchy: HierarchyRule, folder: Path) -> Rule:
+    """The hierarchy that a policy gives a column: a built-in rule, or a file relative to the policy."""
+    match hierarchy:
+        case MaskRule(mask=length):
+            return Mask(length)
+        case AutoMaskRule():
+            return AutoMask()
+        case PrefixRule(prefix=lengths):
+            return Prefix(tuple(lengths))
+        case CutsRule(cuts=cuts):
+            return Cuts(tuple(cuts))
+        case TopBottomRule(top=top, bottom=bottom, widths=widths):
+            return TopBottomCode(top, bottom, tuple(widths or ()))
+        case MapRule(map=rows):
+            return Tree(tuple((value, *levels) for value, levels in rows.items()), name="the map")
+        case WidthsRule(widths=widths):
+            return Widths(tuple(widths))
+        case AnyRule(any=label):
+            return AnyValue(label)
+        case DatesRule(dates=units, format=style):
+            return Dates(tuple(units), style)
+    return read_tree(folder / hierarchy)

@@ -16,27 +16,13 @@ from typing import Any, Literal, get_args
 from pydantic import ValidationError
 
 from discreet.errors import HierarchyError, PolicyError, UsageError
-from discreet.kernel import AnyValue, AutoMask, Cuts, Dates, Flat, Mask, Prefix, Rule, TopBottomCode, Tree, Widths
+from discreet.kernel import AutoMask, Flat, Rule
 from discreet.kernel.number_rules import with_decimal
 from discreet.kernel.serialise import card
 from discreet.policy.diagnostics import line_of, shape_error, syntax_error
 from discreet.policy.gateway_section import GatewayPolicy, gateway_policy
-from discreet.policy.hierarchy_files import read_tree
-from discreet.policy.schema import (
-    AnyRule,
-    AutoMaskRule,
-    CutsRule,
-    DatesRule,
-    Formulas,
-    HierarchyRule,
-    MapRule,
-    MaskRule,
-    PolicyFile,
-    PrefixRule,
-    Role,
-    TopBottomRule,
-    WidthsRule,
-)
+from discreet.policy.hierarchy_files import rule_of
+from discreet.policy.schema import Formulas, PolicyFile, Role
 from discreet.wording import fine_percent, reason
 
 DOUBTFUL: tuple[Role, ...] = ("quasi", "sensitive", "other")
@@ -72,6 +58,8 @@ class Misuse:
     """How little the number of rows matters: 1 most, infinity not at all."""
     limit: float | None = None
     """The largest misuse score, where one is set."""
+    review_days: int = 365
+    """Days after which a sensitivity function is to be elicited again."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +108,8 @@ class Policy:
 
     "row" where the policy says that each row is a person, even if numbers of an identifier repeat.
     """
+    publish_person: bool = False
+    """Whether these columns may be published as they are, which ties the rows of a person together."""
     formulas: Formulas = "quote"
     """What becomes of CSV cells that a spreadsheet would run."""
     file: str = ""
@@ -161,8 +151,7 @@ class Policy:
 
     def named(self, role: Role) -> tuple[str, ...]:
         """Columns that count as one role, in the order of the file; guesses are read cautiously."""
-        numbers = self.person if isinstance(self.person, tuple) else ()
-        said = {self.count, self.weight, self.household, *numbers}  # what [data] names is no guess
+        said = {self.count, self.weight, self.household, *self.owners}  # what [data] names is no guess
         doubtful = {name for name in self.unconfirmed if self.roles[name] in DOUBTFUL} - said
         return tuple(
             name for name, its_role in self.roles.items() if ("quasi" if name in doubtful else its_role) == role
@@ -216,6 +205,19 @@ class Policy:
                 file=self.file,
             )
 
+    def refuse_tied_rows(self) -> None:
+        """Stop if what says whose row it is would be published, unless the policy allows that in so many words."""
+        if self.publish_person or not {*self.owners}.isdisjoint(self.unpublished):
+            return
+        if tied := [name for name in self.owners if self.roles.get(name) in ("sensitive", "other")]:
+            raise PolicyError(
+                f"What says whose row it is would be published: {self.spelled(tied)}. A recipient could tie the rows of "
+                "a person together, and no class of people who look alike would protect them.",
+                remedy='Give it role = "identifier" or "drop". If the rows have to stay tied together all the same, which no '
+                "figure measures, say so in the policy: [data] publish_person = true",
+                file=self.file,
+            )
+
     @property
     def quasi(self) -> tuple[str, ...]:
         """Columns an adversary may know from elsewhere."""
@@ -237,16 +239,20 @@ class Policy:
         return (*self.identifiers, *self.named("drop"), *{self.weight or ""} - {"", *self.roles})
 
     @property
+    def owners(self) -> tuple[str, ...]:
+        """Columns that say whose row it is; none where each row is a person."""
+        return self.person if isinstance(self.person, tuple) else ()
+
+    @property
     def several_rows(self) -> bool:
         """Whether columns say whose row it is: a person may have several."""
-        return isinstance(self.person, tuple)
+        return bool(self.owners)
 
     def for_population(self) -> Policy:
         """The same quasi-identifiers and hierarchies, for reading the population; identifiers, where it has them."""
         # Numbers of people of the data must not repeat in the population unless it says whose row a row is.
-        numbers = self.person if isinstance(self.person, tuple) else ()
         roles: dict[str, Role] = {
-            **dict.fromkeys((*self.identifiers, *numbers), "identifier"),
+            **dict.fromkeys((*self.identifiers, *self.owners), "identifier"),
             **{name: self.roles[name] for name in self.quasi},
         }
         person = self.population.person or ("row" if self.person == "row" else None)
@@ -290,7 +296,7 @@ def _build(content: dict[str, Any], *, folder: Path, file: str, source: str) -> 
     for name, section in parsed.columns.items():
         if section.hierarchy is not None:
             try:
-                rule = _rule(section.hierarchy, folder)
+                rule = rule_of(section.hierarchy, folder)
                 rules[name] = rule if parsed.data.decimal is None else with_decimal(rule, parsed.data.decimal)
             except HierarchyError as error:
                 problem = f"hierarchy of column '{name}': {error.problem}"
@@ -330,16 +336,14 @@ def _build(content: dict[str, Any], *, folder: Path, file: str, source: str) -> 
             {name: section.model_dump(exclude_none=True) for name, section in parsed.sensitivity.items()}
         ),
         misuse=Misuse(**parsed.misuse.model_dump(exclude_none=True)),
-        gateway=gateway_policy(parsed),
-        **parsed.data.model_dump(include={"delimiter", "encoding", "sheet"}),
+        gateway=gateway_policy(parsed, parsed.gateway) if parsed.gateway else None,
+        **parsed.data.model_dump(include={"delimiter", "encoding", "sheet", "count", "weight", "household"}),
         labels=parsed.data.labels is not False,
         missing=tuple(parsed.data.missing),
         decimal=parsed.data.decimal or ".",
-        count=parsed.data.count,
-        weight=parsed.data.weight,
-        household=parsed.data.household,
         formulas=parsed.data.formulas or "quote",
         person=_person(parsed.data.person),
+        publish_person=parsed.data.publish_person is True,
         file=file,
         digest=_digest(content, rules),
         _content=content,
@@ -425,26 +429,3 @@ def _refuse_two_roles(parsed: PolicyFile, *, file: str, source: str) -> None:
                         file=file,
                         line=line_of(source, ["gateway", "tables", name, role]),
                     )
-
-
-def _rule(hierarchy: HierarchyRule, folder: Path) -> Rule:
-    match hierarchy:
-        case MaskRule(mask=length):
-            return Mask(length)
-        case AutoMaskRule():
-            return AutoMask()
-        case PrefixRule(prefix=lengths):
-            return Prefix(tuple(lengths))
-        case CutsRule(cuts=cuts):
-            return Cuts(tuple(cuts))
-        case TopBottomRule(top=top, bottom=bottom, widths=widths):
-            return TopBottomCode(top, bottom, tuple(widths or ()))
-        case MapRule(map=rows):
-            return Tree(tuple((value, *levels) for value, levels in rows.items()), name="the map")
-        case WidthsRule(widths=widths):
-            return Widths(tuple(widths))
-        case AnyRule(any=label):
-            return AnyValue(label)
-        case DatesRule(dates=units, format=style):
-            return Dates(tuple(units), style)
-    return read_tree(folder / hierarchy)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import date
 from ipaddress import ip_network
 from itertools import pairwise
 from typing import Annotated, Any, Literal, cast
@@ -187,6 +188,10 @@ class DataSection(_Section):
         description="Column, or list of columns, that says whose row it is, where a person may have several rows; "
         "row: each row is a person, even where the numbers of an identifier repeat.",
     )
+    publish_person: bool | None = Field(
+        default=None,
+        description="true: what says whose row it is may be published, though it ties the rows of a person together.",
+    )
 
 
 class LimitsSection(_Section):
@@ -262,6 +267,16 @@ class SensitivitySection(WeightsSection):
     contexts: dict[str, WeightsSection] = Field(
         default_factory=dict, description="Other weights in a context, such as night."
     )
+    elicited: str | None = Field(default=None, description="When experts last said so, as 2026-11-19.")
+
+    @field_validator("elicited")
+    @classmethod
+    def _a_day(cls, elicited: str) -> str:
+        try:
+            date.fromisoformat(elicited)
+        except ValueError:
+            raise PydanticCustomError("day", "a day is written as 2026-11-19") from None
+        return elicited
 
 
 class MisuseSection(_Section):
@@ -272,6 +287,9 @@ class MisuseSection(_Section):
     )
     limit: float | None = Field(
         default=None, ge=0, description="Largest misuse score; `discreet misuse score` ends with exit code 1 above it."
+    )
+    review_days: int | None = Field(
+        default=None, ge=1, description="Days after which weights are to be asked for again; 365 when absent."
     )
 
 
@@ -354,6 +372,9 @@ class AggregatesSection(_Section):
     )
     answers: int = Field(
         default=200, ge=1, description="Answers per account and sensitive column (grouping sets times moments)."
+    )
+    known: float = Field(
+        default=0.5, gt=0, lt=1, description="The same share for an attacker who knows everybody else beforehand."
     )
     smallest: int | None = Field(
         default=None, ge=2, description="Groups of fewer people are never shown; 7 when absent."

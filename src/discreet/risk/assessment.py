@@ -1,10 +1,14 @@
-"""`discreet.assess`: every measure of one table, on its class histogram."""
+"""`discreet.assess`: every measure of one table, on its class histogram.
+
+The only file of this room that opens files and databases (`opened`).
+"""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol, SupportsIndex, cast, runtime_checkable
 
 from discreet.errors import EmptySource, UsageError
@@ -12,7 +16,6 @@ from discreet.kernel import Classes, Countable
 from discreet.kernel.serialise import card, json_of
 from discreet.policy import Limits, Policy
 from discreet.risk.inference import Inference, infer
-from discreet.risk.input_tables import PolicyLike, opened
 from discreet.risk.population import PopulationUniqueness, estimate
 from discreet.risk.records import Ordered, RecordRisks, Records
 from discreet.risk.reidentification import (
@@ -30,6 +33,32 @@ from discreet.risk.reidentification import (
 )
 from discreet.risk.survey import HouseholdRisk, MemberRisk, WeightedRisk, households, weighted
 from discreet.wording import brief_percent, percent
+
+PolicyLike = Policy | str | Path | Mapping[str, Any]
+"""A policy, the path of its file, or a dictionary of the file's shape."""
+
+
+def opened(source: Any, policy: PolicyLike | None = None) -> Countable | Classes:
+    """The table to count: as it is, or opened by `discreet.read` with the policy.
+
+    >>> opened(Classes.of(["sex"], [("F",)]))
+    Classes(1 people in 1 classes by sex)
+    """
+    if policy is None:
+        if isinstance(source, Classes) or (isinstance(source, Countable) and callable(source.classes)):
+            return source
+        raise UsageError(
+            f"People are counted in a table or classes, not in a {type(source).__name__} without a policy.",
+            remedy="Give policy=..., or read it first: discreet.read(source, policy=policy).",
+        )
+    if isinstance(source, Classes):
+        raise UsageError(
+            "Classes are counted already, and take no policy.",
+            remedy="Leave out policy=, or give the table or frame that they were counted from.",
+        )
+    from discreet.sources import read
+
+    return read(source, policy=policy)
 
 
 # The seam to the room that plans attacks: measures on the histogram do not know how an adversary decides.

@@ -39,6 +39,7 @@ NUMBERED = """
 """Words of record numbers and names that say nothing beside another word: `country name`, `number of children`."""
 
 QUANTITY = """
+    korpergrosse taille estatura statura wzrost altura lengte
     age ages agegroup ageyears agemonths alter lebensalter edad eta leeftijd wiek idade alder
     exper experience tenure seniority height parity
     children child kids kid kidslt kidsge nchild nkids childs siblings sibs sibling dependents famsize familysize
@@ -66,7 +67,7 @@ QUASI = """
     immigr migrant migration foreign foreigner refugee visa household hh family veteran vet military army death died
     deathdate workstat inlf labforce laborforce wrkstat wkstat cntry ctry prov ethn lang fml nwhite maritl marit empl emp selfemp uemp wrk
     work working company role team office branch department promotion distance commute commuting prestige prestg ht
-    afam cauc caucasian afroamerican population popul cohabitation births owner ownhome ownership ownrent deathyear deathmonth deathday admission admitted discharge discharged visitdate hired hiredate enrolled
+    afam cauc caucasian afroamerican population popul cohabitation births owner ownhome ownership ownrent deathyear deathmonth deathday yrdth modth dadth dydth daydth dthyr dthmo dthda dthday yeardeath monthdeath daydeath yod admission admitted discharge discharged visitdate hired hiredate enrolled
     entry arrival embarked passenger twin orphan head relationship homeowner tenant dwelling housing
     geschlecht geburt geburtsdatum geburtstag gebdat geburtsort geburtsland herkunft nationalitat nationalitaet
     staatsangehorigkeit staatsangehoerigkeit staatsburgerschaft land bundesland kreis landkreis gemeinde
@@ -262,6 +263,16 @@ def vocabulary() -> dict[str, Word]:
     return words
 
 
+def own_words(name: str) -> set[str]:
+    """The words of a name that say to which of several columns it belongs: rel of rel.time and rel.status.
+
+    >>> own_words("rel.time"), own_words("d_rel"), own_words("firstDate")
+    ({'rel'}, {'rel'}, set())
+    """
+    common = {*AFFIXES.split(), *CALENDAR.split(), *NUMBERED.split(), *KIN.split()}
+    return {part for part in cut(name) if len(part) > 1 and part not in common}
+
+
 LIGATURES = str.maketrans(
     {"ß": "ss", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "æ": "ae", "Æ": "AE", "œ": "oe", "đ": "d"}
 )
@@ -269,6 +280,34 @@ SHORT = frozenset(("age", "sex", "inc", "edu", "occ", "job", "alc", "cig", "zip"
 """Words of three letters that are understood with an affix, too."""
 ENOUGH, COMPOUND, INSIDE = 4, 5, 6
 """Letters a known word needs to be found beside two or three others, at an end of a longer word, and anywhere inside it."""
+PERSON_NUMBER = re.compile("([a-z]+?)(id|nr|no|num|number|code)")
+"""What numbers somebody: childid, motherid."""
+
+
+ENDINGS = (
+    *(
+        "s",
+        "es",
+        "e",
+        "y",
+        "ed",
+        "ied",
+        "er",
+        "ers",
+        "ing",
+        "ion",
+        "ation",
+        "ment",
+        "al",
+        "ity",
+        "ness",
+        "ful",
+        "ry",
+        "ery",
+    ),
+    *("or", "ist", "ant", "ance", "ence", "ic", "ical", "ive", "able", "age"),
+)
+"""What makes other words of one stem."""
 
 
 def cut(name: str) -> list[str]:
@@ -308,12 +347,32 @@ def known_word(name: str) -> Word | None:
 
 
 def _nearly(token: str) -> Word | None:
-    """A known word of a name that has a few letters more, before or after it."""
+    """A known word of a name that has a few letters more, before or after it, or another ending."""
     words = vocabulary()
     # One letter more makes another word of many: trace.
     cores = [core for more in (2, 3) for core in (token[more:], token[:-more])]
     known = [words[core] for core in cores if len(core) >= ENOUGH and core in words and words[core].sure]
-    return max(known, key=lambda word: len(word.text), default=None)
+    return max(known, key=lambda word: len(word.text), default=None) or _inflected(token)
+
+
+def _inflected(token: str) -> Word | None:
+    """A known word with the same stem, such as married of marry, or one that is cut off, such as medicat.
+
+    Words with that stem have to agree on the role, which is never one that is ignored.
+    """
+    if len(token) < ENOUGH:
+        return None
+    stems = {token.removesuffix(ending) for ending in ENDINGS if len(token) - len(ending) >= ENOUGH} - {token}
+    forms = {stem + ending for stem in stems for ending in ("", *ENDINGS)}
+    alike = [
+        word
+        for text, word in vocabulary().items()
+        # Half an identifier is none: social is not the beginning of a social security number.
+        if word.sure
+        and (text in forms or (len(token) >= COMPOUND and text.startswith(token)))
+        and (word.role != "identifier" or 2 * len(token) > len(text))
+    ]
+    return alike[0] if {word.role for word in alike} in ({"identifier"}, {"quasi"}, {"sensitive"}) else None
 
 
 def _phrases(parts: list[str]) -> Iterator[Word]:
@@ -335,6 +394,8 @@ def _in_token(token: str) -> Word | None:
     words = vocabulary()
     if token in words:
         return words[token]
+    if (numbered := PERSON_NUMBER.fullmatch(token)) and numbered[1] in KIN.split():
+        return Word(token, "identifier")
     affixes = frozenset(AFFIXES.split())
     if token in affixes:
         return None

@@ -5,20 +5,15 @@ p is the share of a value within a class, q its share in the whole table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
 from discreet.errors import EmptySource, UsageError
-from discreet.kernel import Coded
-from discreet.kernel.arrays import Floats, Ints, Label, group, total
+from discreet.kernel.arrays import Floats, Ints, group, total
 from discreet.kernel.members import Members, Spread
-from discreet.kernel.rules import DAY, Rule
 from discreet.kernel.serialise import json_of
-from discreet.policy import Policy
-from discreet.wording import brief_percent
 
 
 @dataclass(frozen=True)
@@ -233,151 +228,3 @@ def beta(spread: Spread) -> Floats:
     worst = np.zeros(int(spread.owners.max()) + 1)
     np.maximum.at(worst, spread.owners, gain)
     return worst
-
-
-# Columns that give a quasi-identifier away: what is published as it is says what was made coarser.
-#
-# The square of the age, the year of birth beside the age, the city beside its region: whoever reads the one knows the other.
-# Looked for on some rows, by pairs: of two rows with the same value of the published column, how often have they the same
-# value of the quasi-identifier, and how often have two rows that are alike in what is published of it?
-MOST_ROWS = 20_000
-FEWEST_PAIRS = 50
-"""Pairs of rows that must share a value, or nothing follows from what they have in common."""
-CLEAR = 0.35
-"""Share of what a column leaves open that another must close: two ages belong to a year of birth."""
-FEW_ROWS = 5
-"""Rows per value from which on the values themselves say something; rarer ones are each a person's own, which nobody can read,"""
-RANGES = 500
-"""so that numbers and dates are compared in so many ranges as well."""
-
-
-@runtime_checkable
-class Sampled(Protocol):
-    """A table that hands over some of its rows."""
-
-    def sample(self, names: Sequence[str], *, most: int) -> dict[str, Coded]:
-        """The cells of some columns, row by row: of all rows, or of so many by chance."""
-
-    @property
-    def published(self) -> dict[str, str]:
-        """Every column that is published, with its role."""
-
-
-@dataclass(frozen=True)
-class Giveaway:
-    """A published column from which a quasi-identifier can be told."""
-
-    column: str
-    role: str
-    quasi: str
-    share: float
-    """Of pairs of rows with the same value of the column, those with the same value of the quasi-identifier,"""
-    baseline: float
-    """and the same of pairs that are alike in what is published of the quasi-identifier."""
-    rows: int
-    """Rows that were looked at."""
-
-    @property
-    def exact(self) -> bool:
-        """Whether each value of the column goes with one value of the quasi-identifier in these rows."""
-        return self.share == 1.0
-
-    def words(self) -> str:
-        """The finding as a sentence."""
-        how = (
-            "exactly"
-            if self.exact
-            else f"nearly: {brief_percent(self.share)} of pairs of rows that share the one share the other"
-        )
-        return (
-            f"{self.column} ({self.role}, published as it is) gives {self.quasi} away {how}. "
-            f'role = "drop" leaves it out; role = "quasi" with a hierarchy makes it coarser, too.'
-        )
-
-    to_dict = json_of("column role quasi share baseline exact rows")
-
-
-def giveaways(
-    table: Sampled, coarser: Mapping[str, Callable[[Label], object] | None], *, most: int = MOST_ROWS
-) -> tuple[Giveaway, ...]:
-    """Published columns that give a quasi-identifier away.
-
-    `coarser` has the quasi-identifiers that are not published as they are, each with what is published of a value; None
-    where that is not known yet, or where nothing of it is published.
-    """
-    told = {
-        name: role for name, role in table.published.items() if role in ("other", "sensitive") and name not in coarser
-    }
-    if not coarser or not told:
-        return ()
-    cells = table.sample([*coarser, *told], most=most)
-    found = []
-    for quasi in coarser:
-        target = cells[quasi].codes
-        shown = np.zeros(len(target), dtype=np.int64)
-        published = coarser[quasi]
-        if published is not None:
-            labels = [published(value) for value in cells[quasi].values]
-            places = {label: place for place, label in enumerate(dict.fromkeys(labels))}
-            shown = np.array([places[label] for label in labels], dtype=np.int64)[target]
-        baseline = _agreement(shown, target)
-        if baseline is None or baseline == 1:
-            continue
-        for name, role in told.items():
-            shares = [_agreement(codes, target) for codes in _readings(cells[name])]
-            share = max((one for one in shares if one is not None), default=0.0)
-            if (share - baseline) / (1 - baseline) >= CLEAR:
-                found.append(Giveaway(name, role, quasi, share, baseline, len(target)))
-    return tuple(found)
-
-
-def coarser_at(policy: Policy, levels: Mapping[str, int]) -> dict[str, Callable[[Label], object] | None]:
-    """Quasi-identifiers that are published at a level above their first, with what is published of a value.
-
-    Those without a level are recoded class by class, in ways of their own.
-    """
-    found: dict[str, Callable[[Label], object] | None] = {}
-    for name in policy.quasi:
-        level = levels.get(name)
-        if level != 0:
-            found[name] = None if level is None else _published(policy.rule(name), level)
-    return found
-
-
-def _published(rule: Rule, level: int) -> Callable[[Label], object]:
-    def label(value: Label) -> object:
-        path = rule.missing if value is None else rule.path(value)
-        return None if path is None else path[level]
-
-    return label
-
-
-def _agreement(given: Ints, target: Ints) -> float | None:
-    """Of pairs of rows with the same `given`, the share with the same `target`; None where there are too few pairs."""
-    sizes = np.bincount(given) if len(given) else given
-    pairs = int((sizes * (sizes - 1)).sum()) // 2
-    if pairs < FEWEST_PAIRS:
-        return None
-    wide = int(target.max()) + 1
-    _, members, number = group(given * wide + target, (int(given.max()) + 1) * wide)
-    both = np.bincount(members, minlength=number)
-    return float((both * (both - 1)).sum() / 2 / pairs)
-
-
-def _readings(coded: Coded) -> list[Ints]:
-    """The values of a column, and the ranges they are in where they have an order."""
-    known = [value for value in coded.values if value is not None]
-    order: np.ndarray[Any, Any] | None
-    try:
-        order = np.array([float(value) for value in known])
-    except ValueError:
-        order = np.array(known) if all(map(DAY.fullmatch, known)) else None
-    readings = [coded.codes] if FEW_ROWS * len(known) <= len(coded.codes) else []
-    ranges = min(RANGES, len(coded.codes) // FEW_ROWS)
-    if order is not None and len(known) > ranges > 1:
-        ranks = np.empty(len(known), dtype=np.int64)
-        ranks[np.argsort(order, kind="stable")] = np.arange(len(known))
-        by_value = dict(zip(known, (ranks * ranges // len(known)).tolist(), strict=True))
-        places = [ranges if value is None else by_value[value] for value in coded.values]
-        readings.append(np.array(places, dtype=np.int64)[coded.codes])
-    return readings

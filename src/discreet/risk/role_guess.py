@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections import Counter
@@ -12,7 +13,7 @@ import numpy as np
 
 from discreet.kernel.arrays import Floats
 from discreet.policy import Role
-from discreet.risk.column_words import SURVEY_WEIGHTS, Word, cut, known_word
+from discreet.risk.column_words import CALENDAR, SURVEY_WEIGHTS, Word, cut, known_word, own_words
 from discreet.risk.value_shape import ATC, ICD, PATTERNS, POSTCODES, Shape
 from discreet.wording import percent
 
@@ -28,6 +29,14 @@ LARGEST = 1e30
 AGES = frozenset(
     ("age", "ages", "agegroup", "alter", "lebensalter", "edad", "eta", "leeftijd", "wiek", "idade", "alder")
 )
+AGE = re.compile(r"(?i)(age[a-z]{0,5}|[a-z]{2,5}age)\d*")
+NO_AGES = frozenset(
+    [
+        *("damage", "image", "storage", "average", "coverage", "passage", "package", "message", "mileage", "shortage"),
+        *("voyage", "manage", "leakage", "drainage", "voltage", "acreage", "agency", "agenda", "agent", "agents"),
+    ]
+)
+"""Other words that begin or end so."""
 HOUSEHOLD = frozenset(
     ("household", "hh", "hhid", "hid", "family", "familyid", "householdid", "haushalt", "menage", "hogar")
 )
@@ -42,7 +51,7 @@ LIGHTEST, HEAVIEST = 2.0, 5_000.0
 HEAVY = 6
 """nobody weighs so many times as much."""
 WEIGHTS = frozenset(("weight", "weights", "wgt", "wght", "wt", "gewicht", "poids", "peso", "gewichten", "waga", "vikt"))
-SURVEY = frozenset(SURVEY_WEIGHTS.split())
+SURVEY, TIMES = frozenset(SURVEY_WEIGHTS.split()), frozenset(CALENDAR.split())
 SCHOOL = 9
 """From this class on, grades are those of a school."""
 ALIKE = 3
@@ -66,6 +75,8 @@ class Guess:
     """Whether nothing decided: categories of an unknown name."""
     weight: bool = False
     """Whether it says how many people of the population each of a survey stands for."""
+    household: bool = False
+    """Whether it numbers households."""
     numbered: bool = False
     """Whether it numbers people; names repeat by nature, numbers only where a person has several rows."""
 
@@ -77,14 +88,14 @@ def guess(name: str, shape: Shape, *, share_unique: float, records: int, distinc
     """
     distinct = len(shape.values) if distinct is None else distinct
     word = known_word(name)
-    if word is None and re.match(r"(?i)(age[a-z]{0,5}|[a-z]{2,5}age)\d*$", name) and _ages(shape):
+    if word is None and (called := AGE.fullmatch(name)) and called[1].lower() not in NO_AGES and _ages(shape):
         word = known_word("age")
     guessed = _role(name, word, shape, share_unique=share_unique, records=records, distinct=distinct)
     if guessed.role == "quasi":
         return replace(guessed, hierarchy=_hierarchy(word, shape))
     if guessed.role == "identifier":
-        households = HOUSEHOLD & set(cut(name))
-        return replace(guessed, numbered=not households and shape.written_as(r"(?s).*\d.*"))
+        households, digits = bool(HOUSEHOLD & set(cut(name))), shape.written_as(r"(?s).*\d.*")
+        return replace(guessed, household=households and digits, numbered=not households and digits)
     coded = guessed.role == "sensitive" and shape.looks == "text" and shape.written_as(ICD)
     return replace(guessed, hierarchy=PREFIXES) if coded else guessed
 
@@ -101,6 +112,7 @@ def in_context(guesses: Sequence[Guess], columns: Sequence[tuple[str, Shape]]) -
     answers = Counter(_answers(shape) for (_, shape), one in zip(columns, guesses, strict=True) if one.open)
     sensitive = sum(one.named and one.role == "sensitive" for one in guesses)
     measuring = sensitive >= max(1, sum(one.named and one.role == "quasi" for one in guesses))
+    kin = _kin([name for name, _ in columns])
     found = []
     for place, ((name, shape), one) in enumerate(zip(columns, guesses, strict=True)):
         origin = same.get(place)
@@ -115,10 +127,23 @@ def in_context(guesses: Sequence[Guess], columns: Sequence[tuple[str, Shape]]) -
             one = Guess("sensitive", "one of several columns with the same answers")
         elif shape.looks == "number" and len(shape.values) > 2:
             one = Guess("sensitive", "numbers of an unknown meaning may be what an attacker would learn")
+        elif {guesses[other].role for other in kin[place] if not guesses[other].open} == {"sensitive"}:
+            one = Guess("sensitive", "by its name it belongs to a column that an attacker would learn")
         elif measuring or _between(guesses, place):
             one = Guess("sensitive", "the columns around it are what an attacker would learn")
         found.append(one)
     return found
+
+
+def _kin(names: Sequence[str]) -> list[set[int]]:
+    """Per column, the places of others whose names share a word that few columns have."""
+    words = [own_words(name) for name in names]
+    times = Counter(itertools.chain.from_iterable(words))
+    having: dict[str, set[int]] = {word: set() for word, number in times.items() if 1 < number <= ALIKE}
+    for place, own in enumerate(words):
+        for word in own & having.keys():
+            having[word].add(place)
+    return [set().union(*(having[word] for word in own & having.keys())) - {place} for place, own in enumerate(words)]
 
 
 def _numbered(name: str) -> str:
@@ -170,7 +195,9 @@ def _role(name: str, word: Word | None, shape: Shape, *, share_unique: float, re
             return Guess("identifier", f"each value looks like {what}")
     if word is not None and word.role in ("quasi", "sensitive") and shape.looks == "date":
         return Guess("quasi", "dates are often known from elsewhere", named=True)
-    if word is not None and word.sure:
+    # Texts that are each a person's own name people, whatever they are about.
+    own = shape.looks == "text" and share_unique >= NEARLY_ALL and records >= ENOUGH_ROWS
+    if word is not None and word.sure and not (own and word.role == "sensitive"):
         return _by_name(word, shape, records=records)
     if shape.looks == "text" and (shape.written_as(ICD) or shape.written_as(ATC)):
         return Guess("sensitive", "each value looks like a code of a disease or a drug")
@@ -181,6 +208,13 @@ def _role(name: str, word: Word | None, shape: Shape, *, share_unique: float, re
         return Guess("identifier", "its name and its many values are those of numbers or names of records")
     if share_unique >= NEARLY_ALL and records > 1 and _alone(shape, share_unique=share_unique, records=records):
         return Guess("identifier", f"{percent(share_unique)} of people have a value of their own")
+    if (
+        word is None
+        and shape.numbered
+        and shape.complete
+        and not {part.removesuffix("s") for part in cut(name)} & TIMES
+    ):
+        return Guess("identifier", "nearly all whole numbers from 1 on are in it, as where people are numbered")
     if len(shape.values) <= 1:
         return Guess("quasi", "nobody differs from the others in it, so hiding it costs nothing")
     if shape.looks == "number" and (many or (not shape.whole and len(shape.values) > 2)):
@@ -196,8 +230,10 @@ def _by_name(word: Word, shape: Shape, *, records: int) -> Guess:
     if word.role == "identifier" and (shape.looks == "boolean" or few):
         return Guess("quasi", f"its name says '{word.text}', but few different values are in it", open=True)
     if word.text in WEIGHTS and shape.numbers is not None and not _of_bodies(shape.numbers):
-        positive = float(shape.numbers.min()) > 0
-        return Guess("other", f"its name says '{word.text}', and its numbers are not those of bodies", weight=positive)
+        least = float(shape.numbers.min())
+        if least < 0:
+            return Guess("sensitive", f"its name says '{word.text}', and its numbers are changes", named=True)
+        return Guess("other", f"its name says '{word.text}', and its numbers are not those of bodies", weight=least > 0)
     # Classes of a school are numbered; marks and tumours have fewer grades.
     if word.text == "grade" and shape.whole and shape.numbers is not None and SCHOOL <= shape.numbers.max() <= OLDEST:
         return Guess("quasi", "its name says 'grade', and its numbers are those of classes at school", named=True)

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Protocol
+from typing import Protocol, cast, runtime_checkable
 
 import numpy as np
 
 from discreet.errors import EmptySource, UsageError
 from discreet.kernel import Bins, Classes, Countable, Tally
-from discreet.kernel.arrays import Ints, group, total
+from discreet.kernel.arrays import Ints, Label, group, total
 from discreet.kernel.serialise import card, json_of
 from discreet.policy import Draft, Policy, Role, write_draft
-from discreet.risk.assessment import Governed
+from discreet.risk.assessment import Governed, opened
 from discreet.risk.role_guess import Guess, guess, in_context
-from discreet.risk.value_shape import Content, Shape, decimal_mark, plain_number
-from discreet.wording import brief_percent
+from discreet.risk.value_shape import Content, Shape, decimal_mark, missing_codes, plain_number
+from discreet.wording import brief_percent, people_in_rows
 
 WORK = 400_000_000
 """Cells that may be grouped before the search stops at a smaller size of combination, above pairs;"""
@@ -171,6 +170,19 @@ class Tabular(Countable, Protocol):
         """What to call it in words."""
 
 
+@runtime_checkable
+class Owned(Protocol):
+    """A table that knows whose its rows are."""
+
+    @property
+    def person(self) -> tuple[str, ...]:
+        """The columns that say it."""
+
+    @property
+    def rows(self) -> int | None:
+        """So many, where a policy says whose row it is."""
+
+
 @dataclass(frozen=True)
 class Share:
     """A value or range, and how many people have it."""
@@ -202,6 +214,8 @@ class ColumnProfile:
     """Whether it seems to number people."""
     weight: bool = False
     """Whether it seems to hold survey weights."""
+    household: bool = False
+    """Whether it seems to number households."""
 
     to_dict = json_of(
         "name type=looks distinct missing share_unique hidden suggested_role=role reason",
@@ -223,6 +237,12 @@ class Profile:
     """Fewest columns on which everybody is alone; of columns that look like identifiers only those that do it alone."""
     decimal: str | None = None
     """A comma where numbers have it before their decimals and no policy says so."""
+    missing: tuple[str, ...] = ()
+    """Codes for a missing value among the numbers or dates of some column, where no policy says so."""
+    person: str | None = None
+    """The column that says whose row it is, where numbers of people are on several rows each and no policy says so."""
+    rows: int | None = None
+    """How many rows these people have, where a column says whose they are."""
 
     @property
     def telling(self) -> tuple[Combination, ...]:
@@ -237,26 +257,19 @@ class Profile:
         return [
             Draft(
                 column.name,
-                column.role,
+                "drop" if column.weight else column.role,  # as it is, a weight can tell people apart
                 column.reason,
                 column.hierarchy,
                 values=column.distinct
                 if column.role == "quasi" and column.looks == "text" and column.distinct > SOME
                 else 0,
                 person=column.name == self.person,
+                household=column.household and column.distinct < self.records - column.missing,
                 weight=column.name == self.weight,
                 empty=column.missing,
             )
             for column in self.columns
         ]
-
-    @property
-    def person(self) -> str | None:
-        """The column that says whose row it is, where numbers of people are on several rows each."""
-        several = [
-            column for column in self.columns if column.numbered and 1 < column.distinct < self.records - column.missing
-        ]
-        return max(several, key=lambda column: column.distinct).name if several else None
 
     @property
     def weight(self) -> str | None:
@@ -265,10 +278,12 @@ class Profile:
 
     def policy(self) -> Policy:
         """The policy that `discreet policy init` drafts."""
-        return Policy.parse(write_draft(self.drafts(), decimal=self.decimal), file="the drafted policy")
+        return Policy.parse(
+            write_draft(self.drafts(), decimal=self.decimal, missing=self.missing), file="the drafted policy"
+        )
 
     to_dict = json_of(
-        "source records columns minimal_unique combinations_up_to=singling_out.largest",
+        "source records rows person missing columns minimal_unique combinations_up_to=singling_out.largest",
         singling_out=lambda self: self.singling_out.combinations[:20],
     )
 
@@ -283,34 +298,51 @@ class Profile:
             for column in self.columns
         ]
         head = ("column", "may be", "distinct", "people alone", "because")
-        return card(f"{self.source} holds {self.records:,} people.{alone}", rows, head=head)
+        return card(f"{self.source} holds {people_in_rows(self.records, self.rows)}.{alone}", rows, head=head)
 
 
 def profile(table: Tabular, *, largest: int | None = None) -> Profile:
     """Types, distributions, uniqueness, and the fewest columns that single people out.
 
-    Combinations have up to `largest` columns: 4, unless given; columns one by one in tables of many people.
+    Combinations have up to `largest` columns: 4, unless given; columns one by one in tables of many people. Where numbers
+    of people are on several rows each, people are counted, not rows, although no policy says so.
     """
     if largest is not None and largest < 1:
         raise UsageError("Combinations have at least one column.", remedy="Give a largest size of 1 or more.")
-    records, by_itself, guesses = 0, [], []
-    named = table.policy.identifiers if isinstance(table, Governed) and table.policy else ()
-    declared = table.policy.decimal if isinstance(table, Governed) and table.policy else "."
-    tallies = list(zip(table.columns, table.tallies(table.columns), strict=True))
-    mark = decimal_mark(tally.values for _, tally in tallies) if declared == "." else None
-    shapes = [
-        (name, Shape(sorted(tally.values), complete=tally.complete, decimal=mark or declared))
-        for name, tally in tallies
+    if not callable(getattr(table, "tallies", None)):
+        table = cast(Tabular, opened(table, Policy()))  # a frame, or the path of a file
+    policy = table.policy if isinstance(table, Governed) else None
+    declared = policy.decimal if policy else "."
+    tallies = list(table.tallies(table.columns))
+    mark = decimal_mark(tally.values for tally in tallies) if declared == "." else None
+    codes = () if policy and policy.missing else missing_codes(tallies, decimal=mark or declared)
+    tallies = [tally.without(codes) for tally in tallies]
+    shapes = [Shape(sorted(tally.values), complete=tally.complete, decimal=mark or declared) for tally in tallies]
+    named, records = list(zip(table.columns, shapes, strict=True)), tallies[0].people
+    guesses = [
+        guess(name, shape, share_unique=tally.unique / tally.people, records=records, distinct=tally.distinct)
+        for (name, shape), tally in zip(named, tallies, strict=True)
     ]
-    for (name, tally), (_, shape) in zip(tallies, shapes, strict=True):
-        records = tally.people
-        column, guessed = _column(name, tally, shape, names_people=name in named)
-        by_itself.append(column)
-        guesses.append(guessed)
-    columns = [
-        replace(column, role=guessed.role, reason=guessed.reason, hierarchy=guessed.hierarchy)
-        for column, guessed in zip(by_itself, in_context(guesses, shapes), strict=True)
-    ]
+    hidden = {name for name, guessed in zip(table.columns, guesses, strict=True) if guessed.role == "identifier"}
+    hidden |= {*policy.identifiers} if policy else set()
+    guesses = in_context(guesses, named)
+
+    def described(table: Tabular, tallies: Sequence[Tally]) -> list[ColumnProfile]:
+        return [
+            _column(name, tally, shape, guessed, hidden=name in hidden, table=table)
+            for (name, shape), tally, guessed in zip(named, tallies, guesses, strict=True)
+        ]
+
+    columns = described(table, tallies)
+    rows, person = (table.rows if isinstance(table, Owned) else None), _numbered(policy, columns, records)
+    if person is not None:
+        rows, missing = records, next(column.missing for column in columns if column.name == person)
+        if missing or not isinstance(table, Owned):  # it is not known whose rows these are, so who shares a value
+            columns = [replace(column, distribution=(), hidden=rows - column.missing) for column in columns]
+        else:
+            table = cast(Tabular, opened(table, replace(policy or Policy(), person=(person,))))
+            tallies = [tally.without(codes) for tally in table.tallies(table.columns)]
+            columns, records = described(table, tallies), tallies[0].people
     if largest is None:
         largest = 4 if records <= SEARCHED else 1
     # Over the columns that are no identifiers and tell people apart; one by one where even their pairs are too many.
@@ -326,72 +358,89 @@ def profile(table: Tabular, *, largest: int | None = None) -> Profile:
         result = ranked(single, records, reach=1)
     alone = tuple((column.name,) for column in columns if column.share_unique == 1)
     minimal = tuple(dict.fromkeys([*alone, *result.minimal_unique]))
-    return Profile(table.name, records, tuple(columns), result, minimal, mark)
+    return Profile(table.name, records, tuple(columns), result, minimal, mark, codes, person, rows)
 
 
-def _column(name: str, tally: Tally, shape: Shape, *, names_people: bool) -> tuple[ColumnProfile, Guess]:
+def _numbered(policy: Policy | None, columns: Sequence[ColumnProfile], records: int) -> str | None:
+    """The column whose numbers of people are on several rows each, unless a policy says what a row is."""
+    if policy is not None and (policy.person is not None or policy.count is not None):
+        return None
+    several = [column for column in columns if column.numbered and 1 < column.distinct < records - column.missing]
+    return max(several, key=lambda column: column.distinct).name if several else None
+
+
+def _column(name: str, tally: Tally, shape: Shape, guessed: Guess, *, hidden: bool, table: Tabular) -> ColumnProfile:
     """One column; values of an identifier are never shown: five rows with one of them may be one person."""
     looks = shape.looks
     if looks == "number" and not tally.complete and tally.bins is None:
         looks = "text"  # some values that were not looked at are no numbers
-    share = tally.unique / tally.people
-    guessed = guess(name, shape, share_unique=share, records=tally.people, distinct=tally.distinct)
-    if names_people or guessed.role == "identifier":
+    if hidden:
         shares = []
     elif looks == "number" and tally.distinct > SHOWN:
-        shares = _ranges(tally, shape)
+        shares = _ranges(tally, shape, lambda: _grouping(name, tally, table))
     elif looks == "date" and tally.complete:
-        decades: Counter[str] = Counter()
-        for value, size in tally.counts.items():
-            decades[f"{shape.year(value) // 10}0s"] += size
-        shares = [Share(decade, size) for decade, size in sorted(decades.items())]
+        decades, places = np.unique([shape.year(value) // 10 for value in tally.counts], return_inverse=True)
+        people = _grouping(name, tally, table)(places, len(decades))
+        shares = [Share(f"{decade}0s", int(size)) for decade, size in zip(decades, people, strict=True)]
     else:
         order = sorted(tally.counts.items(), key=lambda pair: (-pair[1], pair[0]))
         shares = [Share(value, size) for value, size in order][:SHOWN]
     shown = tuple(share for share in shares if share.records >= FEWEST)
     held = sum(tally.counts.values()) if tally.complete else tally.people - tally.missing
-    hidden = held - sum(share.records for share in shown)
-    column = ColumnProfile(
+    return ColumnProfile(
         name,
         looks,
         tally.distinct,
         tally.missing,
         tally.unique,
-        share,
+        tally.unique / tally.people,
         shown,
-        hidden,
-        guessed.role,
-        guessed.reason,
-        guessed.hierarchy,
-        guessed.numbered,
-        guessed.weight,
+        max(0, held - sum(share.records for share in shown)),
+        **{what: getattr(guessed, what) for what in ("role", "reason", "hierarchy", "household", "numbered", "weight")},
     )
-    return column, guessed
 
 
-def _ranges(tally: Tally, shape: Shape) -> list[Share]:
+Grouping = Callable[[Ints, int], Ints]
+"""People per group, given the group of each value and how many groups there are."""
+
+
+def _grouping(name: str, tally: Tally, table: Tabular) -> Grouping:
+    """How the people of a column's values are counted in groups: each once, however many of its values they hold."""
+    if not (isinstance(table, Owned) and table.rows is not None):
+        sizes = list(tally.counts.values())
+        return lambda groups, number: np.bincount(groups, weights=sizes, minlength=number).astype(np.int64)
+    classes = table.classes([name])
+    order: dict[Label, int] = {value: place for place, value in enumerate(tally.counts)}
+    places = np.array([order.get(value, -1) for (value,) in classes.tuples()])  # the missing value is in no group
+
+    def people(groups: Ints, number: int) -> Ints:
+        if classes.members is None:
+            return np.bincount(groups[places[places >= 0]], classes.sizes[places >= 0], number).astype(np.int64)
+        return classes.members.over(np.where(places < 0, number, groups[places])).sizes(number + 1)[:number]
+
+    return people
+
+
+def _ranges(tally: Tally, shape: Shape, grouping: Callable[[], Grouping]) -> list[Share]:
     """Ranges with round edges; the outer ones are open, so that nobody's extreme value shows."""
     bins = tally.bins
-    if bins is None:
-        numbers = np.clip(
-            np.array([float(Decimal(plain_number(value, shape.decimal))) for value in tally.counts]),
-            -FARTHEST,
-            FARTHEST,
-        )
+    if bins is not None:
+        starts, width, sizes = bins.starts, bins.width, bins.people
+        places = np.arange(len(starts))
+        people: Grouping = lambda groups, number: np.bincount(groups, sizes, number).astype(np.int64)  # noqa: E731
+    else:
+        values = [float(Decimal(plain_number(value, shape.decimal))) for value in tally.counts]
+        numbers, people = np.clip(np.array(values), -FARTHEST, FARTHEST), grouping()
         width = Bins.width_of(float(numbers.min()), float(numbers.max()))
         if not width:
-            return [Share(f"{numbers[0]:.12g}", sum(tally.counts.values()))]
+            return [Share(f"{numbers[0]:.12g}", int(people(np.zeros(len(numbers), dtype=np.int64), 1)[0]))]
         starts, places = np.unique(np.floor(numbers / width), return_inverse=True)
-        people = np.bincount(places, weights=list(tally.counts.values())).astype(np.int64)
-        bins = Bins(width, starts, people)
-    low, step, counts = bins.starts, bins.width, bins.people.tolist()
-    edges = [
-        Share(f"{start * step:.12g} to {(start + 1) * step:.12g}", count)
-        for start, count in zip(low, counts, strict=True)
-    ]
-    shown = [place for place, share in enumerate(edges) if share.records >= FEWEST]
+    counts = people(places, len(starts))
+    labels = [f"{start * width:.12g} to {(start + 1) * width:.12g}" for start in starts]
+    shown = np.flatnonzero(counts >= FEWEST)
     if len(shown) > 1:
-        first, last = shown[0], shown[-1]
-        edges[first] = Share(f"below {(low[first] + 1) * step:.12g}", sum(counts[: first + 1]))
-        edges[last] = Share(f"{low[last] * step:.12g} or more", sum(counts[last:]))
-    return [edges[place] for place in shown]
+        first, last = int(shown[0]), int(shown[-1])
+        counts[first : last + 1] = people(np.clip(places, first, last) - first, last - first + 1)
+        labels[first] = f"below {(starts[first] + 1) * width:.12g}"
+        labels[last] = f"{starts[last] * width:.12g} or more"
+    return [Share(labels[place], int(counts[place])) for place in shown]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -49,6 +49,8 @@ FARTHEST = 1e300
 """Numbers beyond are taken for this."""
 LONG = 6
 """Digits from which on a number that nobody shares is that of a record."""
+MANY, NEARLY_EACH = 150, 0.8
+"""Numbers, and the share of those up to the largest, from which on they count people and not what is measured."""
 SAMPLE = 2_000
 """Values that are looked at for patterns."""
 
@@ -137,6 +139,14 @@ class Shape:
         lengths = {len(value) for value in self.values}
         return bool(span <= 2 * len(self.values)) or (len(lengths) <= 2 and min(lengths) >= LONG)
 
+    @cached_property
+    def numbered(self) -> bool:
+        """Whether nearly all whole numbers from 1 to a large one are there: what is measured has gaps."""
+        if self.numbers is None or not self.whole or len(self.values) < MANY:
+            return False
+        least, most = float(self.numbers.min()), float(self.numbers.max())
+        return least in (0, 1) and len(self.values) >= NEARLY_EACH * most
+
     def written_as(self, pattern: str) -> bool:
         """Whether the values are written in this way, as far as they are looked at."""
         fits = re.compile(pattern)
@@ -153,13 +163,15 @@ def plain_number(value: str, decimal: str) -> str:
     return value if decimal == "." else value.replace(".", " ").replace(decimal, ".")
 
 
+CODES = frozenset(("NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None", "<NA>", ".", "?", "-"))
+"""What programs write where a value is missing."""
 COMMA = re.compile(r"[+-]?\d+(,(\d+))?")
 
 
 def decimal_mark(columns: Iterable[Sequence[str]]) -> str | None:
     """A comma where columns of numbers have it before their decimals and none has a point; None where nothing says so.
 
-    Three digits after each comma may be thousands.
+    Three digits after each comma may be thousands. Codes for a missing value are no numbers.
 
     >>> decimal_mark([["1,5", "2"], ["a"]]), decimal_mark([["1,500"]]), decimal_mark([["1,5"], ["2.5"]])
     (',', None, None)
@@ -168,12 +180,38 @@ def decimal_mark(columns: Iterable[Sequence[str]]) -> str | None:
     for values in columns:
         if not any("," in value or "." in value for value in values):
             continue
-        matches = [COMMA.fullmatch(value.strip()) for value in values]
+        spelt = [value.strip() for value in values if value not in CODES]
+        matches = [COMMA.fullmatch(value) for value in spelt]
         if all(matches):
             comma |= any(match is not None and len(match[2] or "123") != 3 for match in matches)
-        elif Shape(values).looks == "number":
+        elif Shape(spelt).looks == "number":
             return None
     return "," if comma else None
+
+
+class Written(Protocol):
+    """The values of a column."""
+
+    @property
+    def values(self) -> Sequence[str]:
+        """All of them, or some to look at."""
+
+
+def missing_codes(columns: Iterable[Written], *, decimal: str = ".") -> tuple[str, ...]:
+    """Codes for a missing value in columns whose other values are all numbers or all dates.
+
+    >>> class Cells:
+    ...     def __init__(self, *values: str) -> None: self.values = values
+    >>> missing_codes([Cells("1", "NA", "2.5"), Cells("x", "?"), Cells("NA")])
+    ('NA',)
+    """
+    found: set[str] = set()
+    for values in (column.values for column in columns):
+        codes = CODES.intersection(values)
+        known = [value for value in values if value not in codes]
+        if codes and Shape(known, decimal=decimal).looks in ("number", "date"):
+            found |= codes
+    return tuple(sorted(found))
 
 
 def _all(values: Sequence[str], reads: Callable[[str], object]) -> bool:

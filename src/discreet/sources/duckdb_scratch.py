@@ -65,12 +65,36 @@ def connect() -> Any:
     # It keeps account of its progress, and prints nothing about it.
     for setting in ("enable_progress_bar = true", "enable_progress_bar_print = false", "progress_bar_time = 0"):
         connection.execute(f"SET {setting}")
-    return connection
+    return _confined(connection)
 
 
 def connect_file(path: Path) -> Any:
     """A new database in a private file; rows stay in order."""
-    return duckdb.connect(str(path), config={"temp_directory": str(path.parent), "preserve_insertion_order": "true"})
+    options = {"temp_directory": str(path.parent), "preserve_insertion_order": "true"}
+    return _confined(duckdb.connect(str(path), config=options))
+
+
+_confinement: dict[str, Any] = {}
+"""What `confine` was told; a process is confined once, as it starts."""
+
+
+def confine(folders: Sequence[Path], *, memory: int | None = None) -> None:
+    """Let all connections of this process read and write in these folders and the temporary one only, within so much memory.
+
+    They reach no network and load no extension. What a web server or a job of one does with files that people send is confined.
+    """
+    allowed = [str(folder.resolve()) for folder in (*folders, Path(tempfile.gettempdir()))]
+    _confinement.update(folders=allowed, memory=memory)
+
+
+def _confined(connection: Any) -> Any:
+    if _confinement:
+        listed = ", ".join(map(literal, _confinement["folders"]))
+        connection.execute(f"SET allowed_directories = [{listed}]")
+        if (memory := _confinement["memory"]) is not None:
+            connection.execute(f"SET memory_limit = '{memory // 1024} KiB'")
+        connection.execute("SET enable_external_access = false")
+    return connection
 
 
 class PrivateFolder:
@@ -100,7 +124,7 @@ def translated(name: str) -> Iterator[None]:
         ) from None
     except duckdb.Error as error:
         said = str(error)
-        line = re.search(r"(?:CSV Error on Line:|at byte \d+ in line) (\d+)", said)
+        line = re.search(r"CSV Error on Line: (\d+)", said)
         if (file := re.search(r"^  file = (.+)$", said, re.MULTILINE)) and re.search(r"\(\d+ files\)$", name):
             name = Path(file[1]).name  # the one of several that is wrong
         place = f"line {line[1]} of {name}" if line else name
@@ -114,8 +138,6 @@ def translated(name: str) -> Iterator[None]:
                 f"{place} has a quote that is not closed, or characters after one that is.",
                 remedy='Mend the line: a cell with quotes in it is written "so ""quoted"" here".',
             ) from None
-        if "Malformed JSON" in said:
-            raise SourceUnreadable(f"{place} is no JSON object.", remedy="Write one object on each line.") from None
         if re.search(r"unicode|utf-?8|encod", said, re.IGNORECASE):
             raise SourceUnreadable(
                 f"{place} is not written in UTF-8.",

@@ -12,7 +12,7 @@ import difflib
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
@@ -75,6 +75,13 @@ class Marked:
     """The other columns of further rows, each cell as a text that its type can be made of."""
     places: Ints
     """Per further row, the place of its mark."""
+    single: Mapping[str, Sequence[Label]] = field(default_factory=dict)
+    """Rows of the table that are marks by themselves, column by column as published; they count on from the classes."""
+
+    @property
+    def rows(self) -> int:
+        """How many rows are marks by themselves."""
+        return max(map(len, self.single.values()), default=0)
 
     def column(self, place: int) -> list[Label]:
         """A recoded column of the further rows."""

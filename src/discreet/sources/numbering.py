@@ -1,6 +1,6 @@
 """Numbers of people: whether those of a column repeat, and whose row a row is.
 
-Two spellings of one number are one person. What counts as the same number is decided in `kernel.record_numbers`, and here
+Two spellings of one number are one person. What counts as the same number is decided in `kernel.members`, and here
 in SQL, where a column is searched for numbers that repeat.
 """
 
@@ -13,20 +13,20 @@ import numpy as np
 
 from discreet.errors import ColumnError
 from discreet.kernel import Coded
-from discreet.kernel.arrays import Ints, group, pack
-from discreet.kernel.record_numbers import DASHES, FRACTION, SEPARATORS, SIGNS, people_of
+from discreet.kernel.arrays import Ints, Label, group, pack
+from discreet.kernel.members import DASHES, FRACTION, SEPARATORS, SIGNS, people_of
 
 # Numbers of people: a text of letters and digits that repeats means several rows for one person.
 DIGIT = "[0-9\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\uff10-\uff19]"
 DAY, MONTH, YEAR = "(0?[1-9]|[12][0-9]|3[01])", "(0?[1-9]|1[0-2])", "(1[89]|20)[0-9][0-9]"
 NAMED = "(JAN|FEB|M[AÄ]R|A[PV]R|MA[IY]|JUN|JUL|AUG|SEP|O[CK]T|NOV|DE[CZ])[A-Z]*"
 DATE = (
-    f"^({YEAR}([-./]{MONTH}([-./]{DAY}([ T][0-9]?[0-9]:.*)?)?)?|({DAY}[-./]{MONTH}|{MONTH}[-./]{DAY})[-./]({YEAR}|[0-9][0-9])|"
+    f"^({YEAR}[-./]{MONTH}([-./]{DAY}([ T][0-9]?[0-9]:.*)?)?|({DAY}[-./]{MONTH}|{MONTH}[-./]{DAY})[-./]({YEAR}|[0-9][0-9])|"
     f"{DAY}[-. ]*{NAMED}[-. ]*({YEAR}|[0-9][0-9])|{NAMED}[. ]*{DAY},? *{YEAR}|"
     f"{YEAR}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])|(0[1-9]|[12][0-9]|3[01])(0[1-9]|1[0-2]){YEAR}|"
     "([01]?[0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9].*)?)$"
 )
-"""Days, months, years and times as people write them."""
+"""Days, months and times as people write them; a year alone may as well be a number."""
 WORDS = "( .*[^0-9 .,:;/()#&'+-]{3,}|[^0-9 .,:;/()#&'+-]{3,}.* )"
 """A space and a word of three letters or more, as in an address."""
 NEARLY_ALL = 0.8
@@ -76,10 +76,11 @@ def numbering_sql(
     quote: Callable[[str], str],
     matches: Callable[[str, str], str],
     text: str = "VARCHAR",
+    groups: str = r"'\1\2', 'g'",
 ) -> str:
     """The statement that finds a `Numbering`, its fields as s0, s1, ...
 
-    `matches` compares a text with a pattern. Two values are the same number where `people_of` says so, for what is
+    `matches` compares a text with a pattern, and `groups` is how all matches of two groups are put together. Two values are the same number where `people_of` says so, for what is
     written in ASCII. Nothing but zeros is a missing number.
     """
     raw = f"UPPER(TRIM(CAST({quote(column)} AS {text})))"
@@ -88,6 +89,7 @@ def numbering_sql(
     fraction = f"TRIM(TRAILING '.,' FROM TRIM(TRAILING '0' FROM {plain}))"
     whole = f"CASE WHEN {matches('v', FRACTION.pattern)} THEN {fraction} ELSE {plain} END"
     number = f"TRIM(LEADING '0' FROM TRANSLATE({whole}, '{SEPARATORS}', '{DASHES}'))"
+    number = f"REGEXP_REPLACE({number}, '([A-Z])0+([0-9])', {groups})"
     cells = f"SELECT {raw} AS v, COUNT(*) AS n FROM {relation} WHERE {quote(column)} IS NOT NULL GROUP BY {raw}"
     spelt = f"SELECT v, n, {number} AS spelt FROM ({cells}) AS cells"
     joined = "REPLACE(spelt, '-', '')"
@@ -106,24 +108,36 @@ def numbering_sql(
     return f"SELECT {named} FROM ({rated}) AS rated"
 
 
-def number_people(columns: Mapping[str, Coded], counts: Ints, *, source: str) -> Ints:
+def number_people(
+    columns: Mapping[str, Coded], counts: Ints, *, source: str, known: dict[str, dict[Label, int]] | None = None
+) -> Ints:
     """A number per tuple, the same for all tuples of one person.
 
-    `columns` say whose row it is, and `counts` how many rows a tuple stands for. A row of nobody is refused.
+    `columns` say whose row it is, and `counts` how many rows a tuple stands for. A row of nobody is refused. What values
+    spell is `known` from an earlier count of the same table, and remembered for the next.
     """
     codes, sizes = [], []
     nobody = np.zeros(len(counts), dtype=bool)
-    for coded in columns.values():
-        numbers = people_of(coded.values)
-        places = {number: place for place, number in enumerate(dict.fromkeys(numbers))}
-        place = np.array([places[number] for number in numbers], dtype=np.int64)[coded.codes]
-        nobody |= place == places.get(None, -1)
+    for name, coded in columns.items():
+        places = {} if known is None else known.setdefault(name, {})
+        if not all(map(places.__contains__, coded.values)):
+            numbers = people_of(coded.values)
+            order = {number: place for place, number in enumerate(dict.fromkeys(numbers))}
+            nowhere = order.get(None)
+            places.clear()
+            places.update(
+                (value, -1 if order[number] == nowhere else order[number])
+                for value, number in zip(coded.values, numbers, strict=True)
+            )
+        place = np.fromiter(map(places.__getitem__, coded.values), np.int64, len(coded.values))[coded.codes]
+        nobody |= place < 0
         codes.append(place)
-        sizes.append(len(places))
+        sizes.append(int(place.max(initial=0)) + 1)
     if rows := int(counts[nobody].sum()):
         raise ColumnError(
             f"{', '.join(columns)} should say whose row it is, but {rows:,} of {int(counts.sum()):,} rows of {source} say "
             "nothing there.",
-            remedy="Fill these cells or leave the rows out; a row of nobody cannot be counted.",
+            remedy="Fill these cells or leave the rows out; a row of nobody cannot be counted. If each row is a person all the "
+            'same, the policy says so: [data] person = "row"',
         )
     return group(*pack(codes, sizes, len(counts)))[1]

@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.errors import ColumnError, EmptySource, OutsideHierarchy, PolicyError, UsageError
 from discreet.kernel import Classes, Coded, Column, Hierarchy, Histogram, Members, Recoding, Rule, Tally
-from discreet.kernel.arrays import Ints
+from discreet.kernel.arrays import Ints, Label
 from discreet.kernel.number_rules import with_decimal
 from discreet.kernel.rules import OutsideValues, bound_columns, outside_error
 from discreet.kernel.serialise import card
@@ -39,6 +39,8 @@ class Table:
     policy: Policy | None = None
     _counted: dict[tuple[tuple[str, ...], tuple[str, ...]], Classes] = field(default_factory=dict, repr=False)
     _steps: WorkDone = field(default_factory=WorkDone, repr=False)
+    _spelt: dict[str, dict[Label, int]] = field(default_factory=dict, repr=False)
+    """Which person the values of a column spell."""
 
     @property
     def name(self) -> str:
@@ -73,15 +75,15 @@ class Table:
     @property
     def person(self) -> tuple[str, ...]:
         """Columns that say whose row it is; none where each row is a person."""
-        declared = self.policy.person if self.policy is not None else None
-        return declared if isinstance(declared, tuple) else ()
+        return () if self.policy is None else self.policy.owners
 
     @cached_property
     def repeated_numbers(self) -> dict[str, Numbering]:
-        """Identifiers whose numbers repeat: several rows are about one person."""
+        """Identifiers whose numbers repeat, so that several rows are about one person; those of households may."""
         if self.policy is None or self.policy.person is not None:
             return {}
-        there = [name for name in self.policy.identifiers if name in self.columns and name != self.policy.count]
+        others = (self.policy.count, self.policy.household)
+        there = [name for name in self.policy.identifiers if name in self.columns and name not in others]
         numberings = {name: self.engine.numbering(name) for name in there}
         return {name: numbering for name, numbering in numberings.items() if numbering.repeats}
 
@@ -90,7 +92,9 @@ class Table:
         return self._steps.share(self.engine.progress())
 
     def refuse_several_rows_a_person(self) -> None:
-        """Stop if numbers of an identifier repeat and rows are not declared people."""
+        """Stop if numbers of an identifier repeat and rows are not declared people, or a survey weight is none."""
+        if self.policy is not None and self.policy.weight is not None:
+            self.engine.count((), survey=self.policy.weight)  # says what is wrong with them
         repeated = [
             f"'{name}' ({numbering.repeated:,} numbers, {numbering.sharing:,} rows)"
             for name, numbering in self.repeated_numbers.items()
@@ -101,8 +105,8 @@ class Table:
                 f"In {self.name} numbers of identifiers are on more than one row each, so there are fewer people than "
                 f"rows: {', '.join(repeated)}.",
                 remedy=f"Say in the policy whose row it is: [data] person = {value([name] if name == 'row' else name)}. "
-                "Where a code such as 999 means a missing number, leave the cell empty. If each row is a person all the "
-                'same, say so: [data] person = "row"',
+                "Where this table is the population, under [population]. Where a code such as 999 means a missing "
+                'number, leave the cell empty. If each row is a person all the same, say so: [data] person = "row"',
                 file=self.policy.file if self.policy else "",
             )
 
@@ -122,9 +126,10 @@ class Table:
             )
 
     def refuse_unconfirmed(self) -> None:
-        """Stop if the policy has guessed roles: see `Policy.refuse_unconfirmed`."""
+        """Stop if the policy has guessed roles, or publishes whose row it is: see `Policy`."""
         if self.policy is not None:
             self.policy.refuse_unconfirmed()
+            self.policy.refuse_tied_rows()
 
     @property
     def clock(self) -> Callable[[], float]:
@@ -316,7 +321,8 @@ class Table:
 
     def _whose(self, counted: Histogram) -> Ints:
         """A number for the person of each tuple."""
-        return number_people({name: counted.columns[name] for name in self.person}, counted.counts, source=self.name)
+        columns = {name: counted.columns[name] for name in self.person}
+        return number_people(columns, counted.counts, source=self.name, known=self._spelt)
 
     def _tally(self, name: str) -> Tally:
         """One column alone, its values counted by the people who hold them."""

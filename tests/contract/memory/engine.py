@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.kernel import Coded, Histogram, Recoding, Tally
 from discreet.kernel.hierarchy import text
-from discreet.kernel.record_numbers import people_of
+from discreet.kernel.members import people_of
 from discreet.sources.duckdb_scratch import DuckDBDesk
 from discreet.sources.engine import (
     Cells,

@@ -71,6 +71,21 @@ def test_a_store_of_objects_is_read_by_fsspec(monkeypatch: pytest.MonkeyPatch) -
         discreet.read("s3://bucket/nobody.csv")
 
 
+def test_whatever_a_store_of_objects_raises_is_an_error_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    class NoCredentialsError(Exception):
+        pass
+
+    class Closed(Bucket):
+        def _open(self, *_: Any, **__: Any) -> Any:
+            raise NoCredentialsError("s3cret")
+
+    monkeypatch.setitem(_registry, "s3", Closed)
+    with pytest.raises(SourceNotFound, match="NoCredentialsError") as caught:
+        discreet.read("s3://bucket/people.csv")
+    assert "credentials that s3fs finds" in caught.value.remedy
+    assert "s3cret" not in str(caught.value)
+
+
 @pytest.mark.parametrize(("scheme", "package"), [("s3", "s3fs"), ("gs", "gcsfs"), ("az", "adlfs"), ("abfs", "adlfs")])
 def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch, scheme: str, package: str) -> None:
     if importlib.util.find_spec(package) is None:

@@ -105,6 +105,8 @@ def test_a_file_that_people_have_is_read(write: Any, name: str) -> None:
 
 
 HTML = f"<!DOCTYPE html><html><body><table><tr><td>{CANARY}</td></tr></table></body></html>"
+LOCKED = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504) + "EncryptedPackage".encode("utf-16-le") + bytes(480)
+"""The beginning and the directory of the container that Office makes for a password."""
 REFUSED: dict[str, tuple[bytes, type[DiscreetError], str]] = {
     "empty.csv": (b"", EmptySource, "is empty"),
     "blank.csv": (b"\n\n", EmptySource, "is empty"),
@@ -135,7 +137,17 @@ REFUSED: dict[str, tuple[bytes, type[DiscreetError], str]] = {
     "after.csv": (TEXT.encode() + f'"{CANARY}"x;2\n'.encode(), SourceUnreadable, "line 5 of after.csv has a quote"),
     "ragged.csv": (TEXT.encode() + b"1;2;3\n", SourceUnreadable, "line 5 of ragged.csv has 3 cells"),
     "short.csv": (TEXT.encode() + b"1\n", SourceUnreadable, "line 5 of short.csv has 1 cells"),
-    "broken.jsonl": (JSON.encode() + f'{{"name": "{CANARY}\n'.encode(), SourceUnreadable, "of broken.jsonl is no JSON"),
+    "broken.jsonl": (
+        JSON.encode() + f'{{"name": "{CANARY}\n'.encode(),
+        SourceUnreadable,
+        "Line 4 of broken.jsonl is no JSON",
+    ),
+    "row.jsonl": (
+        JSON.encode() + f'["{CANARY}"]\n'.encode() + JSON.encode(),
+        SourceUnreadable,
+        "Line 4 of row.jsonl is",
+    ),
+    "locked.xlsx": (LOCKED, SourceUnreadable, "is locked with a password"),
     "case.csv": (b"name;NAME;age\n1;2;3\n", ColumnError, "differs from it in case only"),
     "headerless.csv": (f"{CANARY};39\nAnna;40\n".encode(), ColumnError, "not a header"),
     "mail.csv": (f"{CANARY};a@example.org\nAnna;b@example.org\n".encode(), ColumnError, "not a header"),

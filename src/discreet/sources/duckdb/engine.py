@@ -237,6 +237,7 @@ class DuckDBEngine(LocalOutput):
         if not parsed and (len(self.fields) <= WIDE or not self.view.private):
             yield names, RELATION
             return
+        (limit,) = self.view.run("SELECT current_setting('memory_limit')").fetchone()
         self.view.run(f"SET memory_limit = '{PART_MEMORY}'")
         try:
             for start in range(0, len(names), PART_COLUMNS):
@@ -246,7 +247,7 @@ class DuckDBEngine(LocalOutput):
                 yield part, PART
         finally:
             self.view.run(f"DROP TABLE IF EXISTS {PART}")
-            self.view.run("RESET memory_limit")
+            self.view.run(f"SET memory_limit = '{limit}'")
 
     def _whole_tally(self, name: str, weight: str | None, relation: str) -> Tally | None:
         """A column of few values: all of them; None where there are many."""

@@ -170,19 +170,34 @@ def _filled(
     same = " AND ".join(f"s.{quote(column)} IS NOT DISTINCT FROM m.l{place}" for column, place in places.items())
     plain = ", ".join(f"s.{quote(column)}" for column in types)
     read = ", ".join(
-        f"unhex({quote(column)})" if kind == "BLOB" else f"CAST({quote(column)} AS {kind})"
+        f"{f'unhex({quote(column)})' if kind == 'BLOB' else f'CAST({quote(column)} AS {kind})'} AS {quote(column)}"
         for column, kind in types.items()
     )
     ours = f"SELECT {plain}, COALESCE(m.{MARK}, {UNMARKED}) AS {MARK} FROM {source} AS s LEFT JOIN marks AS m ON {same}"
     cells = ", ".join(f"CAST({spelt[column]} AS {kind}) AS {quote(column)}" for column, kind in kinds.items())
     rows = f"{ours} UNION ALL SELECT {read}, {MARK} FROM further"
     run(f"CREATE TABLE pool AS SELECT {cells}, CAST({MARK} AS INTEGER) AS {MARK} FROM ({rows})")
-    marks = run(f"SELECT {MARK} FROM pool").fetchnumpy()[MARK]
+    marks = np.asarray(np.ma.filled(run(f"SELECT {MARK} FROM pool").fetchnumpy()[MARK], UNMARKED))
+    if marked.rows:
+        # Single rows are found by all that is published of them; equal rows are marked one after the other.
+        _load(connection, "single", {**{column: marked.single[column] for column in types}, MARK: range(marked.rows)})
+        run(f"CREATE TEMP TABLE wanted AS SELECT {cells}, {MARK} FROM (SELECT {read}, {MARK} FROM single)")
+        equal = " AND ".join(f"p.{quote(column)} IS NOT DISTINCT FROM w.{quote(column)}" for column in types)
+        met = run(f"SELECT w.{MARK}, p.rowid FROM pool AS p JOIN wanted AS w ON {equal} ORDER BY ALL").fetchall()
+        alike: dict[int, list[int]] = {}
+        for mark, place in met:
+            alike.setdefault(mark, []).append(place)
+        unmarked = {place for _, place in met}
+        for mark, rows_alike in alike.items():
+            free = next((place for place in rows_alike if place in unmarked), UNMARKED)
+            if free != UNMARKED:
+                unmarked.remove(free)
+                marks[free] = len(marked.labels) + mark
     text = f"CAST(ROW({', '.join(map(quote, types))}) AS VARCHAR)"
     total = run(f"SELECT COUNT(*), SUM(md5_number_lower({text})) FROM {source}").fetchall()[0]
     content = hashlib.sha256(repr((sorted(types), total)).encode()).hexdigest()
     held = {column: "ENUM" if kind == "VARCHAR" else bare(kind) for column, kind in types.items()}
-    return FilePool(tuple(types), content, name, connection, held, np.asarray(np.ma.filled(marks, UNMARKED)), guarded)
+    return FilePool(tuple(types), content, name, connection, held, marks, guarded)
 
 
 def _load(connection: Any, table: str, columns: Mapping[str, Sequence[Any]]) -> None:

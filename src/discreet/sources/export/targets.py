@@ -125,15 +125,15 @@ def occupied(target: str) -> UsageError:
 
 # Cells of a CSV that no spreadsheet takes for a formula.
 RISKY = ("=", "+", "-", "@", "\t", "\r")
-NUMBER = "[-+]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][-+]?[0-9]+)?"
+NUMBER = "[-+]?(([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][-+]?[0-9]+)?|[iI][nN][fF]([iI][nN][iI][tT][yY])?|[nN][aA][nN])"
 """Written without backslashes and braces, which engines read differently."""
 
 
 def guarded(cell: str) -> str:
     """The cell with an apostrophe before what a spreadsheet would calculate; plain numbers stay.
 
-    >>> [guarded(cell) for cell in ("=1+1", "-5", "+1", "@x", "a=b", "'=x")]
-    ["'=1+1", '-5', '+1', "'@x", 'a=b', "'=x"]
+    >>> [guarded(cell) for cell in ("=1+1", "-5", "-inf", "@x", "a=b", "'=x")]
+    ["'=1+1", '-5', '-inf', "'@x", 'a=b', "'=x"]
     """
     return f"'{cell}" if cell.startswith(RISKY) and not re.fullmatch(NUMBER, cell) else cell
 

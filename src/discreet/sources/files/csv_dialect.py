@@ -30,6 +30,8 @@ DELIMITERS = ";\t|,"
 SAMPLE_LINES = 200
 SAMPLE = 2**20
 """Lines and characters that are looked at to find out what separates the cells."""
+ROW_NUMBER = "row_number"
+"""What the first column is called where it has no name."""
 LONGEST_HEADER = 2**24
 """Characters of the first line."""
 VALUE = re.compile(r"[-+]?\d+([.,]\d+)*|\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([ T][\d:.]+)?|[^@\s]+@[^@\s]+\.\w+")
@@ -75,6 +77,7 @@ def csv_file(
             empty, sample = _sample(lines, name)
         mark = delimiter or guess_delimiter(sample)
         header, *rows = csv.reader(sample, delimiter=mark)
+        header = with_row_names(header)
         check_header(header, name, rows=rows, declared=declared)
         plain = path
         if code != "utf-8-sig" or text.mixed or empty:
@@ -132,6 +135,16 @@ def guess_delimiter(lines: Sequence[str]) -> str:
         width, times = widths.most_common(1)[0] if widths else (1, 0)
         fits[mark] = (times / widths.total(), width) if width > 1 else (0.0, 0)
     return max(fits, key=lambda mark: fits[mark])
+
+
+def with_row_names(header: list[str]) -> list[str]:
+    """A header whose first column, if it alone has no name, is called by what it is: R and pandas number rows there.
+
+    >>> with_row_names(["", "age"]), with_row_names(["age", ""]), with_row_names(["", "", "age"])
+    (['row_number', 'age'], ['age', ''], ['', '', 'age'])
+    """
+    numbered = len(header) > 1 and not header[0].strip() and all(map(str.strip, header[1:]))
+    return [ROW_NUMBER, *header[1:]] if numbered and ROW_NUMBER not in header else header
 
 
 def check_header(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import re
 import zipfile
 from dataclasses import dataclass
@@ -30,6 +31,9 @@ class FileFormat:
 CSV = FileFormat("csv", "text in cells (CSV)", "csv", ("csv", "tsv", "tab", "psv", "txt", "dat"))
 JSON_LINES = FileFormat("json lines", "JSON lines", "json", ("jsonl", "ndjson"))
 EXCEL = FileFormat("excel", "an Excel workbook", "spreadsheet", ("xlsx", "xlsm", "xlsb"))
+EXCEL_97 = FileFormat(
+    "excel 97", "an Excel 97 workbook", "spreadsheet", ("xls",), (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",)
+)
 ODS = FileFormat("ods", "an OpenDocument spreadsheet", "spreadsheet", ("ods",))
 STATA = FileFormat("stata", "a Stata file", "statistics", ("dta",), (b"<stata_dta>",))
 ZIP = FileFormat("zip", "a ZIP archive", "packed", ("zip",))
@@ -37,7 +41,7 @@ FORMATS = (
     CSV,
     FileFormat("parquet", "Parquet", "parquet", ("parquet", "pq"), (b"PAR1",)),
     EXCEL,
-    FileFormat("excel 97", "an Excel 97 workbook", "spreadsheet", ("xls",), (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",)),
+    EXCEL_97,
     ODS,
     STATA,
     FileFormat("spss", "an SPSS file", "statistics", ("sav", "zsav"), (b"$FL2", b"$FL3")),
@@ -109,6 +113,11 @@ def format_of(path: Path, name: str) -> FileFormat:
             f"{name} is not {said.words}, although its name says so.",
             remedy="It may be cut off or damaged, or have the wrong ending: save it again, under the ending of what it is.",
         )
+    if found is EXCEL_97:
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            # In such a container Office puts a workbook with a password.
+            if content.find("EncryptedPackage".encode("utf-16-le")) >= 0:
+                raise SourceUnreadable(f"{name} is locked with a password.", remedy="Save it without one.")
     if said is not None and said is not found:
         raise SourceUnreadable(
             f"{name} is {found.words}, but its name says {said.words}.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import ipaddress
+import logging
 import shutil
 import sys
 import urllib.error
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 from urllib.parse import unquote, urlsplit
 
-from discreet.errors import MissingExtra, SourceNotFound, UsageError
+from discreet.errors import DiscreetError, MissingExtra, SourceNotFound, UsageError
 from discreet.sources.duckdb_scratch import PrivateFolder
 from discreet.sources.files.archive import BLOCK
 
@@ -64,14 +65,19 @@ def _open(url: str, shown: str) -> Iterator[IO[bytes]]:
     try:
         with _web(url, shown) if scheme in WEB else _objects(url, scheme) as remote:
             yield remote
-    except (OSError, ValueError) as error:
+    except DiscreetError:
+        raise
+    except Exception as error:  # stores of objects have errors of their own, for missing credentials among others
+        if scheme in WEB and not isinstance(error, (OSError, ValueError)):
+            raise
         status = ""
         if isinstance(error, urllib.error.HTTPError):
             status = f" {error.code}"
             error.close()
+        allowed = "" if scheme in WEB else f" with the credentials that {DRIVERS[scheme]} finds"
         raise SourceNotFound(
             f"{shown} cannot be read ({type(error).__name__}{status}).",
-            remedy="Check the address, the network, and that you may read it.",
+            remedy=f"Check the address, the network, and that you may read it{allowed}.",
         ) from None
 
 
@@ -102,6 +108,9 @@ def _objects(url: str, scheme: str) -> Any:
         raise MissingExtra("remote", needed_for=f"Reading {scheme}://")
     import fsspec
 
+    # What these packages log on the way would go to the terminal where nobody has said where logs go.
+    for package in (DRIVERS[scheme], "azure", "google"):
+        logging.getLogger(package).addHandler(logging.NullHandler())
     try:
         return cast("Any", fsspec.open(url, "rb"))
     except ImportError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import importlib.util
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,12 +14,10 @@ from discreet.errors import MissingExtra, SourceNotFound, SourceUnreadable
 from discreet.policy import Policy
 from discreet.sources.duckdb_scratch import PrivateFolder, connect, literal, quote, translated
 from discreet.sources.files.archive import stream, unpacked
-from discreet.sources.files.cell_types import TypedColumn
 from discreet.sources.files.csv_dialect import CsvFile, check_header, csv_file
 from discreet.sources.files.formats import CSV, HEAD, declared, format_of, recognised, unreadable
 from discreet.sources.files.remote import fetched, is_remote, piped
-from discreet.sources.files.spreadsheet import sheet_columns
-from discreet.sources.files.statistical import labelled_columns
+from discreet.sources.files.typed_files import TypedColumn, labelled_columns, sheet_columns
 
 HANDED = "handed"
 """What a frame is called on the connection."""
@@ -201,12 +200,32 @@ def _json(path: Path, name: str, policy: Policy, folder: PrivateFolder) -> str:
             path = folder.file(name)
             path.write_bytes(file.read())
     scan = f"read_json({literal(str(path))}, format = 'newline_delimited', records = true"
-    with translated(name), connect() as connection:
-        described = connection.execute(f"DESCRIBE SELECT * FROM {scan}, sample_size = -1)").fetchall()
+    try:
+        with translated(name), connect() as connection:
+            described = connection.execute(f"DESCRIBE SELECT * FROM {scan}, sample_size = -1)").fetchall()
+    except SourceUnreadable:
+        _refuse_broken_line(path, name)
+        raise
     types = {row[0]: "VARCHAR" if row[1].startswith(SPELT) else row[1] for row in described}
     check_header(list(types), name, declared=(*types, *policy.roles))
     columns = ", ".join(f"{literal(title)}: {literal(kind)}" for title, kind in types.items())
     return f"{scan}, columns = {{{columns}}})"
+
+
+def _refuse_broken_line(path: Path, name: str) -> None:
+    """Stop with the number of the first line that is no object; DuckDB does not name it reliably."""
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                broken = bool(line.strip()) and not isinstance(json.loads(line), dict)
+            except UnicodeDecodeError:
+                return
+            except (ValueError, RecursionError):
+                broken = True
+            if broken:
+                raise SourceUnreadable(
+                    f"Line {number} of {name} is no JSON object.", remedy="Write one object on each line."
+                ) from None
 
 
 def _arrow(path: Path, name: str) -> Any:

@@ -112,7 +112,7 @@ class SparkEngine:
         return counted_tallies(self, names, weight)
 
     def numbering(self, column: str) -> Numbering:
-        sql = numbering_sql(column, relation="{source}", quote=quote, matches=matches, text="STRING")
+        sql = numbering_sql(column, relation="{source}", quote=quote, matches=matches, text="STRING", groups="'$1$2'")
         with translated():
             (totals,) = self._run(sql).to_pylist()
         return Numbering(*totals.values())

@@ -278,14 +278,16 @@ def pool(
         }
         texts = _frame(session, {**cells, MARK: [str(place) for place in marked.places.tolist()]})
         types = {**{field.name: field.dataType for field in base.schema.fields}, MARK: "int"}
-        cell_of = {column: col(named(column)) for column in types}
-        further = texts.select(
-            *(
-                (unhex(cell_of[column]) if str(kind) == "BinaryType()" else cell_of[column].cast(kind)).alias(column)
-                for column, kind in types.items()
-            )
-        )
-        rows = ours.union(further).withColumn(PLACE, running()).persist()
+        typed = [
+            (unhex(col(named(column))) if str(kind) == "BinaryType()" else col(named(column)).cast(kind)).alias(column)
+            for column, kind in types.items()
+        ]
+        if marked.rows:
+            numbers = range(len(marked.labels), len(marked.labels) + marked.rows)
+            single = {column: marked.single[column] for column in base.columns}
+            wanted = _frame(session, {**single, MARK: list(map(str, numbers))}).select(*typed)
+            ours = single_rows_marked(ours, wanted, base.columns)
+        rows = ours.union(texts.select(*typed)).withColumn(PLACE, running()).persist()
         others = {column: kind for column, kind in kinds.items() if column not in places}
         try:
             # The digest of the rows, comparable between copies from Spark only; further rows are the same in all copies.
@@ -295,6 +297,23 @@ def pool(
             yield SparkPool(tuple(base.columns), content, name, rows, others)
         finally:
             rows.unpersist()
+
+
+def single_rows_marked(rows: Any, wanted: Any, columns: Sequence[str]) -> Any:
+    """The rows, of which those that equal a wanted one have its mark; equal rows are marked one after the other."""
+    from pyspark.sql import Window
+    from pyspark.sql.functions import broadcast, col, collect_list, expr, lit, row_number, size, sort_array, when
+
+    marks = wanted.groupBy(*(col(named(column)) for column in columns)).agg(
+        sort_array(collect_list(MARK)).alias("marks")
+    )
+    marks = broadcast(marks.toDF(*(f"w{place}" for place in range(len(columns))), "marks"))
+    same = [rows[named(column)].eqNullSafe(marks[f"w{place}"]) for place, column in enumerate(columns)]
+    cells = [col(named(column)) for column in columns]
+    number = row_number().over(Window.partitionBy(*cells).orderBy(lit(1)))
+    met = rows.join(marks, same, "inner").select(*cells, "marks", number.alias("number"))
+    mark = when(col("number") <= size("marks"), expr("marks[number - 1]")).otherwise(lit(UNMARKED))
+    return rows.join(marks, same, "left_anti").union(met.select(*cells, mark.alias(MARK)))
 
 
 def _frame(session: Any, columns: dict[str, Sequence[Label]]) -> Any:

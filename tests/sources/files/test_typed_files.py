@@ -11,7 +11,7 @@ import pytest
 
 import discreet
 from discreet.errors import ColumnError, EmptySource, MissingExtra, SourceUnreadable
-from tests.sources.files.workbooks import ods, xlsx
+from tests.sources.files.workbooks import ods, xls, xlsb, xlsx
 
 CANARY = "Zaphod-1952"
 DAY = datetime.date(1964, 8, 9)
@@ -24,7 +24,7 @@ PEOPLE = [
 ]
 QUASI = {"columns": {name: {"role": "quasi"} for name in PEOPLE[0]}}
 POLICY = discreet.Policy.from_dict(QUASI)
-WRITE = {"a.xlsx": xlsx, "a.ods": ods}
+WRITE = {"a.xlsx": xlsx, "a.ods": ods, "a.xlsb": xlsb, "a.xls": xls}
 
 
 @pytest.mark.parametrize("name", list(WRITE))
