@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -254,7 +256,7 @@ def test_what_comes_along_is_written_in_groups_and_fails_by_itself(rich: Ledger)
 
     asked = [entry(number, fails=number % 2 == 1) for number in range(12)]
     with rich.store.writing() as connection:
-        outcomes, _ = write(connection, asked, keys=rich.keys, clock=utc_now, seen=None)
+        outcomes, *_ = write(connection, asked, keys=rich.keys, clock=utc_now, store=rich.store, seen=None)
     assert [isinstance(outcome, Outdated) for outcome in outcomes] == [False, True] * 6
     assert noted(rich) == sorted(f"along {number}" for number in range(0, 12, 2))
     assert rich.budget("ann").spent == 6
@@ -421,3 +423,31 @@ def test_whatever_happens_the_budget_is_what_was_granted_and_never_exceeded(
     found = ledger.budget(name)
     assert (found.limit, found.spent, found.reserved) == (limit, spent, sum(r.amount for r in held))
     assert ledger.verify().holds
+
+
+def test_refusals_of_a_minute_are_one_entry_and_a_count(tmp_path: Path) -> None:
+    """A thousand clicks are two entries; another person, another event and another minute have their own."""
+    now = datetime(2026, 5, 4, 9, 0, tzinfo=UTC)
+    ledger = Ledger.open(tmp_path / "store.db", clock=lambda: now)
+    with ledger:
+        receipts = {
+            ledger.refuse_often(actor="eve", event="web.approved", subject="plan:1").sequence for _ in range(1_000)
+        }
+        other = ledger.refuse_often(actor="bob", event="web.approved", subject="plan:1")
+        assert len(receipts) == 1
+        assert [entry.actor for entry in ledger.entries(outcome="refused")] == ["eve", "bob"]
+        now += timedelta(minutes=1)
+        again = ledger.refuse_often(actor="eve", event="web.approved", subject="plan:2")
+        ledger.refuse_often(actor="eve", event="web.approved", subject="plan:3")
+        found = list(ledger.entries(outcome="refused"))
+        assert [(entry.actor, entry.details.get("more")) for entry in found] == [
+            ("eve", None),
+            ("bob", None),
+            ("eve", 999),
+            ("eve", None),
+        ]
+        assert found[2].details == {"more": 999, "minute": "2026-05-04T09:00Z", "first": min(receipts)}
+        assert other.sequence < again.sequence
+    with Ledger.open(tmp_path / "store.db") as reopened:
+        assert [entry.details.get("more") for entry in reopened.entries(outcome="refused")][-1] == 1
+        assert reopened.verify().holds

@@ -21,7 +21,7 @@ from discreet.ledger.keys import Keys
 from discreet.ledger.merkle import MerkleTree
 from discreet.ledger.operations import DENIED, Decision, Receipt, Request
 from discreet.ledger.queries import proven
-from discreet.store import Store
+from discreet.store import Address, Store
 from discreet.store.tables.ledger import ENTRY
 
 Outcome = Receipt | DiscreetError
@@ -95,19 +95,35 @@ class Batch:
         return decision
 
 
+def keys_of(tree: MerkleTree, known: Keys | None, address: Address) -> Keys:
+    """The keys that sign this tree: those that are known, or what is in their place now, after a rotation."""
+    for keys in (known, None):
+        given = keys or Keys.of_store(address)
+        fitting = None if given is None else given.for_tree(tree.key)
+        if fitting is not None and (tree.key, tree.values_check) == (fitting.public, fitting.values_check):
+            return fitting
+    raise IntegrityError(
+        f"The ledger in {address} is signed with other keys than those that are given for it.",
+        remedy="Say in DISCREET_KEYS where its file of keys is; every program that writes to it needs the same.",
+    )
+
+
 def write(
-    connection: Connection, requests: Sequence[Request], *, keys: Keys, clock: Clock, seen: MerkleTree | None
-) -> tuple[list[Outcome], MerkleTree]:
-    """Decide on the requests in order and write all of it; gives what became of each, and the tree afterwards.
+    connection: Connection,
+    requests: Sequence[Request],
+    *,
+    keys: Keys,
+    clock: Clock,
+    store: Store,
+    seen: MerkleTree | None,
+) -> tuple[list[Outcome], MerkleTree, Keys]:
+    """Decide on the requests in order and write all of it; gives what became of each, the tree afterwards, and its keys.
 
     `seen` is the tree that this process wrote or read last. Nothing holds until the transaction is committed.
     """
     tree = MerkleTree.lock(connection)
     tree.check(connection, seen)
-    if (tree.key, tree.values_check) != (keys.public, keys.values_check):
-        raise IntegrityError(
-            "The ledger is signed with other keys than ours.", remedy="Give its keys in DISCREET_KEYS."
-        )
+    keys = keys_of(tree, keys, store.address)
     was = tree.size
     steps = [request.step for request in requests]
     budgets = [name for step in steps for name in step.budgets()]
@@ -126,7 +142,7 @@ def write(
         connection.execute(insert(ENTRY), batch.rows)
         batch.accounts.save(connection)
         tree.save(connection, keys, was=was)
-    return outcomes, tree
+    return outcomes, tree, keys
 
 
 # Group commit: one thread takes all requests that wait, writes them in one transaction, and answers after its commit.
@@ -142,7 +158,7 @@ class Writer:
 
     def __init__(self, store: Store, *, keys: Keys, clock: Clock) -> None:
         self._store = store
-        self._keys = keys
+        self.keys = keys
         self._clock = clock
         self._waiting: SimpleQueue[Ticket | None] = SimpleQueue()
         self._starting = threading.Lock()
@@ -214,6 +230,8 @@ class Writer:
 
     def _once(self, requests: list[Request]) -> list[Outcome]:
         with self._store.writing() as connection:
-            outcomes, tree = write(connection, requests, keys=self._keys, clock=self._clock, seen=self._seen)
-        self._seen = tree
+            outcomes, tree, keys = write(
+                connection, requests, keys=self.keys, clock=self._clock, store=self._store, seen=self._seen
+            )
+        self._seen, self.keys = tree, keys
         return outcomes

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import secrets
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from types import TracebackType
@@ -13,16 +15,16 @@ from typing import Any, TypedDict, TypeVar, Unpack
 
 from sqlalchemy import Connection, insert, select
 
-from discreet.errors import IntegrityError, UsageError
+from discreet.errors import DiscreetError, IntegrityError, StoreError, UsageError
 from discreet.kernel import Amount, exact
 from discreet.ledger import merkle, queries
 from discreet.ledger.accounts import Accounts, Budget
-from discreet.ledger.commit import Batch, Clock, Writer
+from discreet.ledger.commit import Batch, Clock, Writer, keys_of
 from discreet.ledger.entry import Detail, Entry, text, timestamp
-from discreet.ledger.keys import Keys, place_of
+from discreet.ledger.keys import Keys, kept_in_file, place_of
 from discreet.ledger.merkle import MerkleTree, stored_subtree
 from discreet.ledger.operations import Close, Hold, Limit, Note, Receipt, Request, Spend
-from discreet.ledger.verifier import Verdict
+from discreet.ledger.verifier import ROTATED, Verdict, rotation_part
 from discreet.store import Store
 from discreet.store.tables.ledger import ENTRY, RESERVATION
 
@@ -41,6 +43,15 @@ class About(TypedDict, total=False):
     policy: str | None
     details: Mapping[str, Detail] | None
     along: Callable[[Connection], object] | None
+
+
+@dataclass
+class _Refusals:
+    """Refusals of an actor and event within a minute: the first, which is an entry, and how many more."""
+
+    minute: str
+    receipt: Receipt
+    more: int = 0
 
 
 def utc_now() -> datetime:
@@ -63,9 +74,10 @@ class Ledger:
 
     def __init__(self, store: Store, *, keys: Keys | None = None, clock: Clock = utc_now) -> None:
         self.store = store
-        self.keys = open_tree(store, keys, clock)
         self._clock = clock
-        self._writer = Writer(store, keys=self.keys, clock=clock)
+        self._writer = Writer(store, keys=open_tree(store, keys, clock), clock=clock)
+        self._refusals: dict[tuple[str, str], _Refusals] = {}
+        self._refusals_lock = threading.Lock()
 
     @classmethod
     def open(
@@ -78,6 +90,11 @@ class Ledger:
         except BaseException:
             store.close()
             raise
+
+    @property
+    def keys(self) -> Keys:
+        """The secrets, as they were when this process wrote last."""
+        return self._writer.keys
 
     # -- writing down and spending ------------------------------------------------------------------------------
 
@@ -92,6 +109,40 @@ class Ledger:
     def refuse(self, *, actor: str, event: str, key: str | None = None, **about: Unpack[About]) -> Receipt:
         """Write down that something was refused."""
         return self.submit(Request.of(actor=actor, event=event, key=key, step=Note(refused=True), **about)).result()
+
+    def refuse_often(self, *, actor: str, event: str, **about: Unpack[About]) -> Receipt:
+        """Write down a refusal, but no more than one a minute of an actor and event; the others are counted.
+
+        So that a person who clicks a thousand times at what they may not have does not bury other entries. The count of a minute is
+        an entry of its own, as soon as the minute is over (`write_counts`) or the ledger is closed.
+        """
+        minute = timestamp(self._clock())[:16]
+        with self._refusals_lock:
+            last = self._refusals.get((actor, event))
+            if last is not None and last.minute == minute:
+                last.more += 1
+                return last.receipt
+        self.write_counts()
+        receipt = self.refuse(actor=actor, event=event, **about)
+        with self._refusals_lock:
+            self._refusals.setdefault((actor, event), _Refusals(minute, receipt))
+        return receipt
+
+    def write_counts(self, *, all_of_them: bool = False) -> None:
+        """Write down how many more refusals there were in minutes that are over."""
+        minute = timestamp(self._clock())[:16]
+        with self._refusals_lock:
+            over = {key: last for key, last in self._refusals.items() if all_of_them or last.minute != minute}
+            for key in over:
+                del self._refusals[key]
+        for (actor, event), last in over.items():
+            if last.more:
+                about: dict[str, Detail] = {
+                    "more": last.more,
+                    "minute": f"{last.minute}Z",
+                    "first": last.receipt.sequence,
+                }
+                self.refuse(actor=actor, event=event, subject=last.receipt.entry.subject, details=about)
 
     def spend(
         self,
@@ -239,7 +290,8 @@ class Ledger:
     def verify(self, *, heads: list[Mapping[str, Any]] | None = None) -> Verdict:
         """Check everything that is stored, against itself and against heads that were kept elsewhere."""
         with self.store.reading() as connection:
-            return queries.check_store(connection, heads=heads or [], keys=self.keys)
+            keys = keys_of(MerkleTree.read(connection), self.keys, self.store.address)
+            return queries.check_store(connection, heads=heads or [], keys=keys)
 
     def fingerprint(self, value: str | bytes) -> str:
         """The keyed hash of a value, to be written down instead of it where its identity matters."""
@@ -247,6 +299,10 @@ class Ledger:
 
     def close(self) -> None:
         """Write what waits, then close the store."""
+        try:
+            self.write_counts(all_of_them=True)
+        except (StoreError, IntegrityError):  # the store cannot be written any more: the first of each minute is in it
+            self._refusals.clear()
         self._writer.close()
         self.store.close()
 
@@ -285,21 +341,71 @@ def open_tree(store: Store, keys: Keys | None, clock: Clock) -> Keys:
     with store.reading() as connection:
         tree = MerkleTree.read(connection)
     if not tree.opened:
-        place = place_of(store.address)
-        keys = keys or (Keys.load(place) if place.exists() else Keys.make(place))
+        keys = keys or Keys.of_store(store.address) or Keys.make(place_of(store.address))
         with store.writing() as connection:
             tree = MerkleTree.lock(connection)
             if not tree.opened:
                 tree.open(secrets.token_hex(16), keys)
                 details = {"format": FORMAT, "ledger": tree.ledger, "key": tree.key, "values": tree.values_check}
-                batch = Batch(connection, tree, Accounts(), timestamp(clock()), {})
-                batch.take(Request.of(actor="discreet", event="ledger.opened", key="opening", details=details))
-                connection.execute(insert(ENTRY), batch.rows)
+                _append(connection, tree, clock, "discreet", "ledger.opened", "opening", details)
                 tree.save(connection, keys, was=0)
-    keys = keys or Keys.load(place_of(store.address))
-    if (tree.key, tree.values_check) != (keys.public, keys.values_check):
+    keys = keys or Keys.of_store(store.address) or Keys.load(place_of(store.address))
+    if (tree.key, tree.values_check) != (keys.for_tree(tree.key).public, keys.values_check):
         raise IntegrityError(
             f"The ledger in {store.address} was opened with other keys than those in {place_of(store.address)}.",
             remedy="Say in DISCREET_KEYS where its file of keys is; every program that writes to it needs the same.",
         )
-    return keys
+    return keys.for_tree(tree.key)
+
+
+def rotate_key(store: Store, *, actor: str, clock: Clock = utc_now) -> Entry:
+    """Let a new key sign the heads from now on; heads that the old one signed still verify.
+
+    Three steps, each whole or not at all: the new key is stored beside the old one; an entry in which the old key endorses it
+    is written, signed with the new one; the old key is forgotten. Stopped in between, all programs go on, and this goes on when
+    it is run again.
+    """
+    with store.reading() as connection:
+        tree = MerkleTree.read(connection)
+    place, given = place_of(store.address), Keys.of_store(store.address)
+    keys = keys_of(tree, given, store.address)
+    if given is None or given.following is None:
+        if not kept_in_file():
+            raise UsageError(
+                "The keys are not in a file, so this command cannot store the next one.",
+                remedy="Print them with the next one, `discreet ledger rotate-key --prepare`, store that, and run this again.",
+            )
+        given = keys.with_following()
+        given.save(place)
+    new = replace(given, signing=given.following or b"", following=None)
+    if keys.public != new.public:  # else it was stopped after the entry
+        with store.writing() as connection:
+            tree = MerkleTree.lock(connection)
+            tree.check(connection, None)
+            keys, was = keys_of(tree, given, store.address), tree.size
+            endorsed = keys.sign(rotation_part(ledger=tree.ledger, key=new.public, size=was))
+            details: dict[str, Detail] = {"key": new.public, "was": tree.key, "endorsed": endorsed}
+            _append(connection, tree, clock, actor, ROTATED, f"rotation:{new.public}", details)
+            tree.key = new.public
+            tree.save(connection, new, was=was)
+    if kept_in_file():
+        new.save(place)
+    with store.reading() as connection:
+        return next(queries.entries(connection, event=ROTATED, last=1))
+
+
+def _append(
+    connection: Connection,
+    tree: MerkleTree,
+    clock: Clock,
+    actor: str,
+    event: str,
+    key: str,
+    details: Mapping[str, Detail],
+) -> None:
+    """Write one entry by ourselves: those that say which key signs."""
+    batch = Batch(connection, tree, Accounts(), timestamp(clock()), {})
+    outcome = batch.take(Request.of(actor=actor, event=event, key=key, details=details))
+    if isinstance(outcome, DiscreetError):
+        raise outcome
+    connection.execute(insert(ENTRY), batch.rows)

@@ -17,7 +17,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
 
-HEAD_FORMAT = "discreet-head-1"
+HEAD_FORMAT, ROTATION_FORMAT, ROTATED = "discreet-head-1", "discreet-rotation-1", "ledger.rotated"
 HEAD_KEYS = ("format", "key", "ledger", "root", "signature", "size", "time")
 ENTRY_KEYS = (
     "actor", "budget", "clock", "details", "event", "key", "outcome", "policy", "previous", "risk_after", "risk_before",
@@ -93,13 +93,23 @@ def signed_part(head: Mapping[str, Any]) -> bytes:
     return canonical({name: head[name] for name in HEAD_KEYS if name != "signature"})
 
 
+def rotation_part(*, ledger: str, key: str, size: int) -> bytes:
+    """The bytes with which an old key hands over to a new one, in the ledger's entry of number `size`."""
+    return canonical({"format": ROTATION_FORMAT, "key": key, "ledger": ledger, "size": size})
+
+
 def signature_holds(head: Mapping[str, Any]) -> bool:
     """Was this head signed with the key that it names?"""
+    return signed_by(head["key"], signed_part(head), head["signature"])
+
+
+def signed_by(key: str, message: bytes, signature: str) -> bool:
+    """Is this the signature of a message by a public key, both in hex?"""
     from nacl.exceptions import BadSignatureError
     from nacl.signing import VerifyKey
 
     try:
-        VerifyKey(bytes.fromhex(head["key"])).verify(signed_part(head), bytes.fromhex(head["signature"]))
+        VerifyKey(bytes.fromhex(key)).verify(message, bytes.fromhex(signature))
     except (BadSignatureError, ValueError, TypeError):
         return False
     return True
@@ -141,6 +151,8 @@ class Check:
     time: str = ""
     roots: dict[int, str] = field(default_factory=dict)
     opening: Mapping[str, Any] = field(default_factory=dict)
+    rotations: list[tuple[int, str]] = field(default_factory=list)
+    """Sizes from which on heads are signed with another key, and that key."""
 
     def entry(self, line: bytes) -> list[bytes]:
         """Take one more entry; gives the roots of the subtrees that it completes."""
@@ -160,14 +172,29 @@ class Check:
                 self.fault(f"Entry {number} is older than the entry before it.")
             else:
                 self.time = body["time"]
+            details = body["details"] if isinstance(body["details"], dict) else {}
             if number == 0:
-                self.opening = body["details"] if isinstance(body["details"], dict) else {}
+                self.opening = details
+            elif body["event"] == ROTATED:
+                self.rotation(number, details)
         leaf = leaf_hash(line)
         complete = self.tree.append(leaf)
         self.previous = leaf.hex()
         if any(head["size"] == self.tree.size for head in self.heads):
             self.roots[self.tree.size] = self.tree.root().hex()
         return complete
+
+    def rotation(self, number: int, details: Mapping[str, Any]) -> None:
+        """Take a new signing key, if the one before it says so."""
+        key, was = str(details.get("key")), str(self.key_at(number))
+        message = rotation_part(ledger=str(self.opening.get("ledger")), key=key, size=number)
+        if self.signatures and not signed_by(was, message, str(details.get("endorsed"))):
+            self.fault(f"Entry {number} names a new key that the key before it did not endorse.")
+        self.rotations.append((number + 1, key))
+
+    def key_at(self, size: int) -> Any:
+        """The key that signs a head over so many entries."""
+        return next((key for first, key in reversed(self.rotations) if first <= size), self.opening.get("key"))
 
     def fault(self, words: str) -> None:
         """Write down what is wrong; after many, no more."""
@@ -187,8 +214,8 @@ class Check:
                 self.fault(f"{name} has a wrong signature.")
             if self.opening and head["ledger"] != self.opening.get("ledger"):
                 self.fault(f"{name} is of another ledger.")
-            if self.opening and head["key"] != self.opening.get("key"):
-                self.fault(f"{name} is signed with another key than this ledger's.")
+            if self.opening and head["key"] != self.key_at(head["size"]):
+                self.fault(f"{name} is signed with another key than this ledger's at that size.")
             if head["size"] > self.tree.size:
                 self.fault(f"{name} has seen more than the {self.tree.size} that are here.")
             elif head["size"] in self.roots and head["root"] != self.roots[head["size"]]:

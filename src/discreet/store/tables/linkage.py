@@ -30,6 +30,7 @@ PROJECT = Table(
     *required(characters=BigInteger, characters_shown=BigInteger),
     Column("characters_allowed", BigInteger, nullable=True),
     *required(actor=Text, made=Text),
+    *optional(study=Text),
     UniqueConstraint("name", name="linkage_project_name"),
     CheckConstraint("state IN ('open', 'closed')", name="linkage_project_state"),
     CheckConstraint("initial IN ('masked', 'minimum', 'moderate', 'full')", name="linkage_project_initial"),
@@ -39,7 +40,8 @@ PROJECT = Table(
     ),
 )
 """A project. The values of its people are in `folder`. Limits are exact shares as text; what is allowed and spent follows
-from them in parts and characters, over all `displays` (a pair before one person's eyes is one).
+from them in parts and characters, over all `displays` (a pair before one person's eyes is one). `study` holds the conditions
+and the consent text of a study of reviewers, as JSON.
 """
 
 PAIR = Table(
@@ -49,9 +51,12 @@ PAIR = Table(
     Column("number", BigInteger, primary_key=True, autoincrement=False),
     *required(first=BigInteger, second=BigInteger),
     Column("probability", Double, nullable=True),
+    Column("gold", Boolean, nullable=True),
     UniqueConstraint("project", "first", "second", name="linkage_pair_records"),
 )
-"""Two records by their numbers, for people to decide, and what the machine thinks of them."""
+"""Two records by their numbers, for people to decide, and what the machine thinks of them. `gold` is the truth of a pair
+that is hidden among the others to see how reviewers do: same or not.
+"""
 
 WORKER = Table(
     "linkage_worker",
@@ -61,11 +66,14 @@ WORKER = Table(
     *optional(risk_limit=Text, characters_limit=Text),
     *required(displays=BigInteger, characters=BigInteger, characters_shown=BigInteger),
     Column("characters_allowed", BigInteger, nullable=True),
+    *optional(condition=Text, stage=Text, answers=Text),
     CheckConstraint(
         "characters_allowed IS NULL OR characters_shown <= characters_allowed", name="linkage_worker_characters"
     ),
 )
-"""A reviewer of a project. Their privacy risk is a budget of the ledger; characters are counted here."""
+"""A reviewer of a project. Their privacy risk is a budget of the ledger; characters are counted here. A participant of a
+study also has a condition, a stage (consent, tutorial, practice, quiz, pairs, declined) and answers to practice and quiz.
+"""
 
 ASSIGNMENT = Table(
     "linkage_assignment",
@@ -108,6 +116,24 @@ DECISION = Table(
     CheckConstraint("choice IS NULL OR choice BETWEEN 0 AND 6", name="linkage_decision_choice"),
 )
 """Decisions: the last row counts, and one without a choice undoes the one before it."""
+
+EVENT = Table(
+    "linkage_event",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("project", Number, ForeignKey("linkage_project.id"), nullable=False),
+    *required(worker=Text),
+    Column("pair", BigInteger, nullable=True),
+    *required(act=Text),
+    *optional(attribute=Text),
+    Column("since", BigInteger, nullable=True),
+    Column("lasted", BigInteger, nullable=True),
+    *required(at=Text),
+    Index("linkage_event_of", "project", "id"),
+)
+"""What participants of a study do, in order: consent, stages, hovers, openings, decisions. `since` and `lasted` are
+milliseconds since the pair was shown, as the page measured them.
+"""
 
 # -- in the web application -------------------------------------------------------------------------------------------
 

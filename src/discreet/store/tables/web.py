@@ -28,11 +28,13 @@ ACCOUNT = Table(
     *required(name=Text, role=Text),
     Column("password", Text, nullable=True),
     *required(disabled=Boolean, made=Text),
-    *optional(seen=Text, guide_left=Text),
+    *optional(seen=Text, guide_left=Text, issuer=Text, subject=Text),
     UniqueConstraint("name", name="web_account_name"),
+    Index("web_account_subject", "issuer", "subject", unique=True),
 )
 """A person. `password` is an argon2id hash, none until the invitation is taken up; `seen` the last time of signing in;
-`guide_left` when the first steps were put away, none while they are shown.
+`guide_left` when the first steps were put away, none while they are shown; `issuer` and `subject` the provider of single
+sign-on and its name for the person.
 """
 
 SESSION = Table(
@@ -40,9 +42,23 @@ SESSION = Table(
     metadata,
     Column("hash", Text, primary_key=True),
     *required(account=ForeignKey("web_account.id"), made=Text, seen=Text),
+    *optional(method=Text, agent=Text),
     Index("web_session_account", "account"),
 )
-"""A person who is signed in. Only the hash of the token is stored."""
+"""A person who is signed in. Only the hash of the token is stored; `method` says what was shown, `agent` is the browser."""
+
+FACTOR = Table(
+    "web_factor",
+    metadata,
+    Column("id", Number, primary_key=True),
+    *required(account=ForeignKey("web_account.id"), kind=Text, secret=Text, made=Text, counter=BigInteger),
+    Column("used", Text, nullable=True),
+    CheckConstraint("kind IN ('totp', 'recovery')", name="web_factor_kind"),
+    Index("web_factor_account", "account"),
+)
+"""What an account shows beside its password. The `secret` of an app (totp) is encrypted with a key that is not in the store,
+`counter` the last period whose code was used; of a recovery code only the hash is stored.
+"""
 
 LINK = Table(
     "web_link",
@@ -50,10 +66,27 @@ LINK = Table(
     Column("hash", Text, primary_key=True),
     Column("account", Number, ForeignKey("web_account.id"), nullable=True),
     *required(made=Text, expires=Text),
-    Column("used", Text, nullable=True),
+    *optional(used=Text, role=Text),
     Index("web_link_account", "account"),
 )
-"""A link that works once: for the account to set a password; without one, to make the first account of all."""
+"""A link that works once: for the account to set a password; without one, to make the first account in `role`."""
+
+ROLE_CHANGE = Table(
+    "web_role_change",
+    metadata,
+    Column("id", Number, primary_key=True),
+    *required(account=ForeignKey("web_account.id"), role=Text, was=Text, reason=Text, state=Text),
+    *required(proposer=ForeignKey("web_account.id"), made=Text, entry=BigInteger),
+    *optional(decider=ForeignKey("web_account.id"), decided=Text, answer=Text),
+    CheckConstraint("state IN ('proposed', 'approved', 'rejected', 'withdrawn')", name="web_role_change_state"),
+    CheckConstraint(
+        "decider IS NULL OR (decider <> proposer AND decider <> account)", name="web_role_change_four_eyes"
+    ),
+    Index("web_role_change_account", "account"),
+)
+"""Another role for an account, proposed by an administrator and decided by a custodian. `entry` is how many entries the
+ledger had when it was proposed.
+"""
 
 TOKEN = Table(
     "web_token",

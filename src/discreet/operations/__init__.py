@@ -1,0 +1,1 @@
+"""What every server has beside its work: figures, health, a log, messages."""
