@@ -202,13 +202,6 @@ def amount(value: Any, name: str, *, remedy: str) -> float:
     return float(value)
 
 
-def whole(value: Any, name: str, *, remedy: str) -> int:
-    """A whole number from 1 up."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise UsageError(f"{name} is a whole number from 1 up.", remedy=remedy)
-    return int(value)
-
-
 def group_sizes(sizes: Any) -> Ints:
     """Whole numbers from 0 up, in one list; or one number.
 

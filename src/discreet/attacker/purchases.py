@@ -28,9 +28,9 @@ from typing import Any
 import numpy as np
 
 from discreet.attacker.optimal_plan import Planner
-from discreet.attacker.parameters import amount, group_sizes, whole
+from discreet.attacker.parameters import amount, group_sizes
 from discreet.errors import UsageError
-from discreet.kernel.arrays import Flags, Floats, Ints
+from discreet.kernel.arrays import Flags, Floats, Ints, whole
 
 
 @dataclass(frozen=True, eq=False)

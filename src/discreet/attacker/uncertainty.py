@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from discreet.attacker.optimal_plan import Planner
-from discreet.attacker.parameters import number, planned_through, probability, whole
+from discreet.attacker.parameters import number, planned_through, probability
 from discreet.attacker.piecewise import AMOUNTS, Along, Pieces, steps
 from discreet.errors import UsageError
-from discreet.kernel.arrays import Flags, Floats, Ints
+from discreet.kernel.arrays import Flags, Floats, Ints, whole
 
 Distribution = Mapping[float, float] | Callable[[float], float]
 """Probabilities by amount, or the distribution function P(amount <= x)."""
