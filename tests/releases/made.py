@@ -7,8 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from discreet.releases.decoys.donors import Donors
 from discreet.releases.manifest import DecoyCells, Manifest, PopulationSummary, ReleaseSettings, fingerprint
 from discreet.releases.marks.codebook import DEFAULT, Codebook, Marks
+from discreet.releases.marks.pairing import labels_of
+from discreet.releases.marks.row_marks import RowCodebook, RowMarks
+from discreet.releases.marks.selection import spelling
 from discreet.releases.population_link import Linked
 from discreet.releases.tracing.case import chains_of
 from tests.releases.world import GATES, POLICY, World
@@ -28,13 +32,16 @@ def draft(
     pairs: int = 6,
     key: bytes = KEY,
     row_ids: str | None = "row",
+    rows: int = 9,
 ) -> Manifest:
-    """A manifest with so many real marks and decoys, chosen by luck."""
+    """A manifest with so many real marks and decoys, and so many row marks, chosen by luck."""
     rng = np.random.default_rng(seed)
     classes = world.table.classes()
     linked = Linked.at_node(classes, world.population, LEVELS, k=k)
     marks = _marks(linked, rng, pairs)
     decoys = _cells(marks, rng)
+    single = _rows(world, linked, marks, rng, rows)
+    chances = single.probabilities(release=name, key=key)
     return Manifest(
         release=name,
         version=1,
@@ -53,7 +60,19 @@ def draft(
         decoys=decoys,
         gates=GATES,
         preflight={"marks": len(marks)},
+        rows=RowCodebook.of(single, chances, recipients, release=name, key=key),
     )
+
+
+def _rows(world: World, linked: Linked, marks: Marks, rng: np.random.Generator, number: int) -> RowMarks:
+    """At most one row of each class that has one to spare and is no mark."""
+    taken = set(marks.labels)
+    free = [labels not in taken for labels in linked.released.tuples()]
+    spare = np.array(free, dtype=bool) & (linked.released.sizes > linked.k)
+    donors = Donors.fetch(world.table, linked.released, spare, drop=POLICY.unpublished)
+    chosen = [int(rng.choice(donors.rows[place])) for place in np.flatnonzero(spare).tolist()][:number]
+    cells = {column.name: [spelling(column.cells[row]) for row in chosen] for column in donors.columns}
+    return RowMarks(linked.released.names, tuple(labels_of(linked.released, donors.owners[chosen])), cells, len(chosen))
 
 
 def _marks(linked: Linked, rng: np.random.Generator, pairs: int) -> Marks:

@@ -49,3 +49,9 @@ def linked(people: int = 500_000, share: float = 0.02, seed: int = 3) -> Linked:
 def marking(people: int = 500_000, share: float = 0.02, seed: int = 3) -> Marking:
     """Its marks."""
     return mark(linked(people, share, seed), state(people, share, seed)[0], key=KEY, release="spring")
+
+
+@lru_cache(maxsize=1)
+def marking_without_rows() -> Marking:
+    """The same without row marks."""
+    return mark(linked(), state()[0], key=KEY, release="spring", single_rows=False)

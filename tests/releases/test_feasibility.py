@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet
+from discreet.anonymity import anonymise
 from discreet.errors import DiscreetError, PopulationError, UsageError
 from discreet.kernel import AnyValue, Classes, Mask
 from discreet.releases import feasibility, feasibility_grid
+from discreet.releases.feasibility_samples import feasibility_samples
 from tests.anonymity.brute import best
 from tests.examples import examples
 from tests.releases.brute import Town, expected, limit
@@ -180,3 +183,48 @@ def test_nonsense_is_refused(wanted: dict[str, Any], words: str) -> None:
     people = Classes.of(["zip"], [("1",)], [5])
     with pytest.raises(UsageError, match=words):
         feasibility_grid(people, people, **wanted)
+
+
+@settings(deadline=None, max_examples=examples(60))
+@given(
+    people=st.lists(st.tuples(st.sampled_from("FM"), st.integers(20, 29)), min_size=8, max_size=40),
+    others=st.lists(st.tuples(st.sampled_from("FM"), st.integers(18, 34)), max_size=60),
+    k=st.integers(1, 4),
+    relaxed=st.booleans(),
+)
+def test_boxes_are_linked_as_algorithm_1_says(
+    people: list[tuple[str, int]], others: list[tuple[str, int]], k: int, relaxed: bool
+) -> None:
+    """Of Mondrian's boxes: least link count, and classes of people in no box, by looking at everybody."""
+    rules = {"sex": AnyValue()}
+    data, everybody = (
+        Classes.of(["sex", "age"], [(sex, str(age)) for sex, age in rows], rules=rules)
+        for rows in (people, people + others)
+    )
+    search = "mondrian-relaxed" if relaxed else "mondrian"
+    found = feasibility(data, everybody, k, 0.0, search=search)
+    boxes = list(anonymise(data, k=k, suppression=0.0, search=search).published.tuples())
+
+    def inside(box: tuple[str, str], person: tuple[str, int]) -> bool:
+        low, high = map(int, box[1].strip("[]").split(",")) if box[1].startswith("[") else (int(box[1]), int(box[1]))
+        return box[0] in ("*", person[0]) and low <= person[1] <= high
+
+    links = [sum(inside(box, person) for person in people + others) for box in boxes]
+    outside = Counter(person for person in people + others if not any(inside(box, person) for box in boxes))
+    candidates = [size for size in outside.values() if k <= size < min(links)]
+    assert (found.min_link, found.classes, found.levels) == (min(links), len(boxes), {})
+    assert (found.candidate_classes, found.candidate_records) == (len(candidates), sum(candidates))
+    assert sorted(found.factors) == sorted(min(links) / size for size in candidates)
+
+
+def test_a_grid_and_samples_of_boxes() -> None:
+    everybody = Classes.of(["age"], [(str(age),) for age in range(20, 60)], [30] * 39 + [4])
+    data = everybody.keep(np.arange(40) < 39)
+    grid = feasibility_grid(data, everybody, ks=[2, 2000], suppressions=[0.0], search="mondrian")
+    assert grid.cells[0].found is not None
+    assert grid.cells[0].found.candidate_classes == 1
+    assert grid.cells[1].found is None
+    sampled = feasibility_samples(
+        everybody, samples=2, fraction=0.2, rng=np.random.default_rng(1), ks=[5], suppressions=[0.0], search="mondrian"
+    )
+    assert sampled.at(5, 0.0).feasible == 2

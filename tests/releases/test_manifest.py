@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -126,9 +127,21 @@ def test_any_changed_byte_is_found(manifest: Manifest) -> None:
 def test_a_manifest_of_another_version_is_told_from_rubbish(manifest: Manifest) -> None:
     sealed = manifest.seal(key=KEY)
     with pytest.raises(StoreTooNew, match="newer version"):
-        Manifest.unseal(sealed_form.FAMILY + b"2\n" + sealed[len(sealed_form.FORMAT) :], key=KEY)
+        Manifest.unseal(sealed_form.FAMILY + b"3\n" + sealed[len(sealed_form.FORMAT) :], key=KEY)
     with pytest.raises(IntegrityError, match="no sealed manifest"):
         Manifest.unseal(b"rubbish", key=KEY)
+
+
+def test_a_manifest_of_the_first_design_is_read(manifest: Manifest) -> None:
+    """It has another head, and knows nothing of row marks."""
+    first = replace(manifest, rows=None)
+    content = json.loads(first.to_bytes())
+    del content["rows"]
+    assert Manifest.from_bytes(json.dumps(content).encode()).to_bytes() == first.to_bytes()
+    sealed = first.seal(key=KEY)
+    old = sealed_form.FIRST_FORMAT + sealed[len(sealed_form.FORMAT) :]
+    assert Manifest.unseal(old, key=KEY).to_bytes() == first.to_bytes()
+    assert np.array_equal(first.present("ann"), first.codebook.row("ann"))
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"release": 1}', b"\xff"])

@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from discreet.releases.bait import BaitPlan, plan_bait, same_origin
+from discreet.releases.bait_release import BaitSettings
 from discreet.releases.feasibility import Cell, Feasibility, FeasibilityGrid, feasibility, feasibility_grid
 from discreet.releases.level_fingerprints import Fingerprints, plan_fingerprints
 from discreet.releases.marks.pairing import MarkBudget as Budget
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BaitPlan",
+    "BaitSettings",
     "Budget",
     "Candidates",
     "Cell",

@@ -13,11 +13,18 @@ from discreet.kernel import Classes
 from discreet.kernel.arrays import Flags, Floats, Ints, Label, pack
 from discreet.kernel.hierarchy import text
 from discreet.kernel.serialise import json_of
-from discreet.releases.decoys.detectability import EITHER_WAY, LabelledRows, auc, either_way, noise_floor, rated
-from discreet.releases.decoys.donors import DonorColumn, Donors, neighbours
-from discreet.releases.decoys.nearest_classes import Space
-from discreet.releases.decoys.similarity import Likeness
-from discreet.releases.decoys.synthesis import Splicer, weights
+from discreet.releases.decoys.detectability import (
+    EITHER_WAY,
+    LabelledRows,
+    auc,
+    either_way,
+    frequency,
+    measured,
+    noise_floor,
+    rated,
+)
+from discreet.releases.decoys.donors import DonorColumn
+from discreet.releases.decoys.matching import PredictiveMeans, QuasiViews, nearest_donors, targets_of
 from discreet.releases.marks.pairing import chances, some
 from discreet.sources.table import Table
 from discreet.sources.table_rows import fetch
@@ -50,8 +57,8 @@ def intersection(adversary: CopyHolder, asked: Ints) -> Floats:
 
 # The attack by classifier: an adversary who knows how decoys are made makes some and learns to detect them.
 #
-# They take classes that are surely real, since they are too large to be in doubt, make up a decoy for each from its
-# neighbours, train on both, and rate the classes in doubt.
+# They take classes that are surely real, since they are too large to be in doubt, give each the best matching rows of
+# others, train on both, and rate the classes in doubt.
 TAUGHT = 100
 """Surely real classes that the adversary learns from, at most."""
 SURE = 0.95
@@ -66,35 +73,37 @@ def classifier(adversary: CopyHolder, asked: Ints) -> Floats:
     sure = np.flatnonzero(chance > SURE)
     if not columns or len(sure) < 20:
         return np.zeros(len(asked))
-    generator = np.random.default_rng(_SEED)
     lessons = sure[np.argsort(adversary.links[sure], kind="stable")][:TAUGHT]
     others_sure = np.setdiff1d(sure, lessons)
     givers = others_sure if len(others_sure) else lessons
-    # The classes of a copy, as anybody can count them.
+    # The classes of a copy, as anybody can count them, and what their quasi-identifiers say of the other columns.
     counted = Classes.of(own.quasi, own.labels, own.sizes.tolist())
     place_of = {label: number for number, label in enumerate(counted.tuples())}
     classes = some(counted, np.array([place_of[label] for label in own.labels], dtype=np.int64))
+    views, owners = QuasiViews.of(classes, classes), own.owners[own.grouped_rows]
+    codes, (targets, weights) = views.codes(classes), targets_of(columns)
+    points = PredictiveMeans.of(views, codes[owners], targets).points(codes, weights)
     # Decoys in the place of the lessons, of rows from the givers.
-    donors = Donors(columns, own.owners[own.grouped_rows])
-    space, splicer = Space(some(classes, givers), weights(classes, donors)), Splicer.of(donors)
-    near = neighbours(space, some(classes, lessons), own.sizes[lessons], generator)
-    none = np.zeros((int(own.sizes.max()), len(columns)), dtype=bool)
-    made = [np.zeros((0, len(columns)), dtype=np.int64)]
-    for lesson, places in zip(lessons.tolist(), near, strict=True):
-        pool = np.concatenate([donors.rows[place] for place in givers[places].tolist()])
-        size = int(own.sizes[lesson])
-        made.append(splicer.rows(pool, size, none[:size], generator))
-    # The classes in doubt, the real ones to learn from, and the decoys made of these, in this order.
-    shown = np.concatenate([asked, lessons])
-    rows = np.concatenate([*(donors.rows[place] for place in shown.tolist())]).tolist()
-    sizes = np.concatenate([own.sizes[shown], own.sizes[lessons]])
-    labels = [own.labels[place] for place in [*shown.tolist(), *lessons.tolist()]]
-    cells = {
-        column.name: [column.cells[row] for row in [*rows, *made_rows.tolist()]]
-        for column, made_rows in zip(columns, np.concatenate(made).T, strict=True)
-    }
-    numbers = np.arange(len(sizes))
-    exhibit = LabelledRows.of(own.quasi, labels, np.repeat(numbers, sizes), cells, numbers >= len(shown))
+    giving = np.flatnonzero(np.isin(owners, givers))
+    generator, sizes = np.random.default_rng(_SEED), own.sizes[lessons]
+    taken = nearest_donors(points, owners[giving], points[lessons], sizes, lessons.tolist(), generator)
+    made = [giving[taken[lesson]] for lesson in sorted(taken)]
+    taught = lessons[sorted(taken)]
+    # All rows of the copy and those that were made; then of these the classes in doubt, the lessons, and their imitations.
+    cells = np.concatenate([np.arange(len(owners)), *made])
+    pool = [DonorColumn.of(column.name, [column.cells[row] for row in cells.tolist()]) for column in columns]
+    imitated = np.repeat(taught, [len(rows) for rows in made])
+    measures = measured(pool, views, codes[np.concatenate([owners, imitated])])
+    shown = [*asked.tolist(), *lessons.tolist()]
+    rows = np.concatenate([*(own.rows_of(place) for place in shown), np.arange(len(owners), len(cells))])
+    numbers = np.arange(len(shown) + len(taught))
+    each = np.concatenate([own.sizes[shown], [len(rows) for rows in made]]).astype(np.int64)
+    exhibit = LabelledRows(
+        [DonorColumn.of(column.name, [column.cells[row] for row in rows.tolist()]) for column in pool],
+        np.repeat(numbers, each),
+        numbers >= len(shown),
+        {name: values[rows] for name, values in measures.items()},
+    )
     return rated(exhibit, learn=numbers >= len(asked))[: len(asked)]
 
 
@@ -111,15 +120,15 @@ def duplicates(adversary: CopyHolder, asked: Ints) -> Floats:
 
 
 def tuple_join(adversary: CopyHolder, asked: Ints) -> Floats:
-    """What rows of a class share with the most similar row of another; rare values hint at a common origin."""
-    own = adversary.own
-    if not own.others:
+    """The share of a class's rows that equal exactly one other row in all other columns but one."""
+    columns = adversary.own.others
+    if len(columns) < 2:
         return np.zeros(len(asked))
-    cells, shared = np.stack([column.codes for column in own.others], axis=1), []
-    for place in asked.tolist():
-        rows = own.rows_of(place)
-        shared.append(float(own.likeness.surprises(cells[rows], but=np.full(len(rows), place)).mean()))
-    return np.array(shared)
+    pairs = np.zeros(len(columns[0].codes), dtype=bool)
+    for left_out in columns:
+        joined = frequency([column.codes for column in columns if column is not left_out])
+        pairs |= joined.round(9) == np.log(2).round(9)
+    return np.array([float(pairs[adversary.own.rows_of(place)].mean()) for place in asked.tolist()])
 
 
 # Attacks on the file itself: the order of its rows, and how they are numbered.
@@ -194,11 +203,6 @@ class Holding:
         """The columns that are no quasi-identifiers, with the rows class by class."""
         order, names = self.grouped_rows.tolist(), [name for name in self.cells if name not in self.quasi]
         return tuple(DonorColumn.of(name, [self.cells[name][row] for row in order]) for name in names)
-
-    @cached_property
-    def likeness(self) -> Likeness:
-        """How like rows are to each other, with the rows class by class."""
-        return Likeness.of([column.codes for column in self.others], self.owners[self.grouped_rows])
 
     def rows_of(self, place: int) -> Ints:
         """The rows of a class, counted class by class."""

@@ -15,7 +15,7 @@ from discreet.kernel.serialise import json_of
 from discreet.releases.attack_suite import ATTACKS, TARGET, AttackCase, AttackOutcome, CopyHolder, Holding, run
 from discreet.releases.bait import BaitPlan, plan_bait
 from discreet.releases.decoys.donors import rows_of_classes
-from discreet.releases.decoys.synthesis import DecoyRows, Filler
+from discreet.releases.decoys.matching import DecoyRows, Filler
 from discreet.releases.marks.codebook import DEFAULT, Codebook, Law
 from discreet.releases.marks.pairing import labels_of
 from discreet.releases.marks.selection import Marking, mark
@@ -164,7 +164,7 @@ def _baited_copies(
         kept[copy.removed] = False
         decoys, sizes = copy.decoys, copy.decoys.sizes
         labels = labels_of(decoys, np.arange(len(decoys)))
-        filler = Filler.fetch(table, linked.released, linked.population, decoys, sizes, np.arange(0), dice, drop=drop)
+        filler = Filler.fetch(table, linked, int(sizes.sum()), np.arange(0), dice, drop=drop)
         for dependence in filler.follows:
             keys = [dependence.key(label) for label in labels]
             dependence.donors.update({key: 0 for key in keys if key not in dependence.donors})

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import UsageError
 from discreet.kernel import Classes, Column
-from discreet.kernel.arrays import Ints, Label
+from discreet.kernel.arrays import Flags, Ints, Label
 from discreet.kernel.serialise import json_of
 from discreet.releases.marks.pairing import people_by
 from discreet.releases.population_link import Linked
@@ -154,6 +154,7 @@ def plan_bait(
     least_factor: float = 1.0,
     most_factor: float | None = None,
     subjects: bool = False,
+    fillable: Flags | None = None,
 ) -> BaitPlan:
     """Choose decoys by risk factor, deal them out, and choose real classes that one copy keeps alone.
 
@@ -163,7 +164,8 @@ def plan_bait(
     Each recipient's own real classes are taken out of the copies of all others, so that a class which only one of several
     colluding copies holds need not be a decoy (Section 3 of the paper). `budget` is the share of the released classes that
     a copy may lose so; `removal` is one of `REMOVALS`; `least_factor` leaves out candidates of less risk; `subjects` allows
-    candidates in which people of the data were left out. The state of `rng` determines the decoys: seed it with a secret.
+    candidates in which people of the data were left out, and `fillable` leaves out candidates for which no rows can be made.
+    The state of `rng` determines the decoys: seed it with a secret.
     """
     if not recipients or len(set(recipients)) < len(recipients):
         raise UsageError("Every recipient is named once.", remedy='For example recipients=["north", "south"].')
@@ -177,6 +179,8 @@ def plan_bait(
     fits = candidates.factors >= least_factor
     if not subjects:
         fits &= candidates.subjects == 0
+    if fillable is not None:
+        fits &= fillable
     if most_factor is None:
         usable = _riskiest_first(np.flatnonzero(fits), candidates.links, rng)
     else:

@@ -15,16 +15,16 @@ import numpy as np
 
 from discreet.anonymity import LOSSES, anonymise
 from discreet.anonymity.lattice import problem as lattice_problem
-from discreet.anonymity.lattice.best_first import BoundedSearch
 from discreet.anonymity.lattice.evaluate import BySize, Evaluate
 from discreet.anonymity.lattice.exact import Search
 from discreet.anonymity.lattice.problem import LatticeProblem, Node, NodeOutcome
+from discreet.anonymity.lattice.search import BoundedSearch
 from discreet.anonymity.losses import make_loss
 from discreet.errors import PopulationError, UsageError
 from discreet.kernel import Classes, Countable
 from discreet.kernel.arrays import Floats, Ints
 from discreet.kernel.serialise import card, json_of
-from discreet.releases.population_link import Linked, population_at
+from discreet.releases.population_link import BoxLinked, Linked, population_at
 
 
 # Can decoys be put into a table so that anyone who re-identifies people is likely to hit one?
@@ -67,7 +67,7 @@ class Feasibility:
     """Released people in them."""
 
     @classmethod
-    def of(cls, linked: Linked, *, suppression: float, loss: float, loss_name: str) -> Feasibility:
+    def of(cls, linked: Linked | BoxLinked, *, suppression: float, loss: float, loss_name: str) -> Feasibility:
         """From the data beside the population at the node that was chosen."""
         candidates = linked.candidates
         factors = candidates.factors.copy()
@@ -156,8 +156,12 @@ def feasibility(
     k: int = 5,
     suppression: float = 0.1,
     loss: str = "dm_star",
+    search: str = "optimal",
 ) -> Feasibility:
     """Anonymise the data and count in which classes of the population decoys could be put.
+
+    With `search` mondrian or mondrian-relaxed people are published in boxes, and candidates are classes of the values as they
+    came, of people in no box; there is no loss to choose.
 
     `data` and `population` are tables or classes, one row per person or counts. A population that was read without a
     policy is read by the data's.
@@ -168,6 +172,10 @@ def feasibility(
     Feasibility(k=3, 2 candidates, least link count 40, largest factor 13.3)
     """
     everybody = population_classes(data, population)
+    if search != "optimal":
+        boxes = anonymise(data, k=k, suppression=suppression, search=search)
+        links = BoxLinked.of(boxes, everybody)
+        return Feasibility.of(links, suppression=float(suppression), loss=boxes.loss, loss_name=boxes.loss_name)
     anonymised = anonymise(data, k=k, suppression=suppression, loss=loss)
     linked = Linked.of(anonymised, everybody)
     return Feasibility.of(linked, suppression=float(suppression), loss=anonymised.loss, loss_name=loss)
@@ -262,6 +270,7 @@ def feasibility_grid(
     ks: Sequence[int] = KS,
     suppressions: Sequence[float] = SUPPRESSIONS,
     loss: str = "dm_star",
+    search: str = "optimal",
 ) -> FeasibilityGrid:
     """`feasibility` for every pair of limits, the same as cell by cell, from one histogram and shared roll-ups.
 
@@ -282,12 +291,24 @@ def feasibility_grid(
         if not 0 <= share <= 1:
             raise UsageError("suppression is a share from 0 to 1.", remedy="0.05 means: at most 5 % of the people.")
     everybody = population_classes(data, population)
+    if search != "optimal":
+        boxes = tuple(_boxes_cell(data, everybody, k, float(share), search) for k, share in limits)
+        records = anonymise(data, k=1, loss="precision").records
+        return FeasibilityGrid(records, everybody.records, "loss", boxes, None, 0)
     # Looks at the table as `feasibility` does, and refuses what it refuses.
     classes = anonymise(data, k=1, loss="precision").recoding.classes
     sheet = _Sheet(classes, everybody, loss, ks)
     cells = tuple(sheet.cell(k, float(share)) for k, share in limits)
     counted = len(sheet.sizes.outcomes) if sheet.sizes else None
     return FeasibilityGrid(classes.records, everybody.records, loss, cells, counted, sheet.problem.nodes)
+
+
+def _boxes_cell(data: Countable | Classes, everybody: Classes, k: int, suppression: float, search: str) -> Cell:
+    """One pair of limits, recoded class by class."""
+    try:
+        return Cell(k, suppression, feasibility(data, everybody, k, suppression, search=search))
+    except (UsageError, PopulationError) as error:
+        return Cell(k, suppression, None, error.problem)
 
 
 class _SeveralSizes(BySize):

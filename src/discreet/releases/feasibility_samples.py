@@ -113,6 +113,7 @@ def feasibility_samples(
     ks: Sequence[int] = KS,
     suppressions: Sequence[float] = SUPPRESSIONS,
     loss: str = "dm_star",
+    search: str = "optimal",
 ) -> SampledFeasibility:
     """Mean and standard deviation of the room for decoys over uniform samples of the population.
 
@@ -126,7 +127,7 @@ def feasibility_samples(
         raise UsageError("A mean and a deviation need at least 2 samples.", remedy="The paper has 50: --samples 50.")
     found: dict[tuple[int, float], list[Feasibility]] = {(k, share): [] for k in ks for share in suppressions}
     for sample in uniform_samples(population, samples, fraction, rng):
-        for cell in feasibility_grid(sample, population, ks, suppressions, loss).cells:
+        for cell in feasibility_grid(sample, population, ks, suppressions, loss, search).cells:
             if cell.found is not None:
                 found[cell.k, cell.suppression].append(cell.found)
     cells = []

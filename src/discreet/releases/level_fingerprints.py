@@ -20,7 +20,7 @@ import numpy as np
 from discreet.anonymity import anonymise, sweep
 from discreet.anonymity.lattice.problem import LatticeProblem
 from discreet.anonymity.limits import Requirements
-from discreet.anonymity.recoding_loss import loss_of
+from discreet.anonymity.result import loss_of
 from discreet.errors import Refused, UsageError
 from discreet.kernel import Classes, Countable, Recoding
 from discreet.kernel.arrays import Flags, Floats, Label

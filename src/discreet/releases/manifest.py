@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import IntegrityError, MissingExtra, StoreTooNew, UsageError
+from discreet.errors import IntegrityError, MissingExtra, Refused, StoreTooNew, UsageError
 from discreet.kernel import (
     AnyValue,
     AutoMask,
@@ -34,14 +34,18 @@ from discreet.kernel import (
 from discreet.kernel.arrays import Flags, Ints, Label
 from discreet.kernel.serialise import json_of, plain
 from discreet.releases.marks.codebook import Codebook, Law, Marks, canonical, derive
+from discreet.releases.marks.row_marks import RowCodebook, RowMarks
 from discreet.releases.preconditions import Gates
 
 if TYPE_CHECKING:
     from nacl.secret import SecretBox
 
 FAMILY = b"discreet-manifest-"
-FORMAT = FAMILY + b"1\n"
+FORMAT, FIRST_FORMAT = FAMILY + b"2\n", FAMILY + b"1\n"
+"""Manifests of the first design have no row marks, and are read."""
 NONCE_BYTES = 24
+BAIT = "bait:"
+"""How the law of a release with bait begins: its marks were dealt, and follow no law of presence."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +130,8 @@ class Manifest:
     """What was foreseen when it was made."""
     published: Mapping[str, str] = field(default_factory=dict)
     """Every column of the copies with its role; empty in manifests that were made before roles were kept."""
+    rows: RowCodebook | None = None
+    """Single rows that some copies lack; None in manifests of the first design."""
 
     @property
     def levels(self) -> dict[str, int]:
@@ -139,14 +145,37 @@ class Manifest:
 
     @property
     def law(self) -> Law:
-        """The law that presence follows."""
+        """The law that presence follows; refused where marks were dealt once for all recipients."""
+        self.refuse_change_of_bait()
         return Law.parse(self.settings.law)
+
+    @property
+    def bait(self) -> bool:
+        """Whether it is a release with bait."""
+        return self.settings.law.startswith(BAIT)
+
+    def refuse_change_of_bait(self) -> None:
+        """Refuse further recipients and versions of bait: copies that are out cannot lose classes any more."""
+        if self.bait:
+            raise Refused(
+                f"Release '{self.release}' has bait: its copies lack each other's exclusive classes, so it gets no "
+                "further recipients and no further versions.",
+                remedy="Start a release of another name with all recipients.",
+            )
 
     def with_recipients(self, names: Sequence[str], *, key: bytes) -> Manifest:
         """The same with further recipients; nobody's marks change."""
         everybody = (*self.recipients, *names)
         codebook = Codebook.of(self.codebook.marks, self.law, everybody, release=self.release, key=key)
-        return replace(self, codebook=codebook, revision=self.revision + 1)
+        rows = self.rows and self.rows.with_recipients(names, release=self.release, key=key)
+        return replace(self, codebook=codebook, rows=rows, revision=self.revision + 1)
+
+    def present(self, recipient: str) -> Flags:
+        """Which marks the copy of a recipient holds: those of classes, then those of rows."""
+        bits = self.codebook.row(recipient)
+        if self.rows is None:
+            return bits
+        return np.concatenate([bits, self.rows.present[self.recipients.index(recipient)]])
 
     def to_bytes(self) -> bytes:
         """Canonical: the same manifest always gives the same bytes."""
@@ -180,6 +209,13 @@ class Manifest:
             "preflight": dict(self.preflight),
             "gates": self.gates.to_dict(),
             "published": dict(self.published),
+            "rows": None
+            if self.rows is None
+            else {
+                **self.rows.rows.to_dict(),
+                "probabilities": _text(np.asarray(self.rows.probabilities, dtype="<f8").tobytes()),
+                "present": pack_flags(self.rows.present),
+            },
         }
         return json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
 
@@ -215,6 +251,13 @@ class Manifest:
                 preflight=written["preflight"],
                 gates=Gates(**written["gates"]),
                 published=written.get("published", {}),
+                rows=RowCodebook(
+                    RowMarks.from_dict(rows, tuple(marks["columns"])),
+                    np.frombuffer(_bytes(rows["probabilities"]), dtype="<f8").astype(np.float64),
+                    unpack_flags(rows["present"]),
+                )
+                if (rows := written.get("rows"))
+                else None,
             )
         except (ValueError, KeyError, TypeError, IndexError):
             raise IntegrityError(
@@ -236,7 +279,7 @@ class Manifest:
         """Decrypt it; an error in words if it is of another version, was changed, or has another key."""
         if not sealed.startswith(FAMILY):
             raise IntegrityError("This is no sealed manifest.", remedy="Restore the store from a backup.")
-        if not sealed.startswith(FORMAT):
+        if not sealed.startswith((FORMAT, FIRST_FORMAT)):
             raise StoreTooNew(
                 "The manifest of the release was sealed by a newer version of Discreet.",
                 remedy="Update Discreet on this machine.",

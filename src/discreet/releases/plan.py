@@ -4,37 +4,74 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from discreet.anonymity import anonymise
 from discreet.anonymity.result import AS_IT_IS, treatment
 from discreet.errors import Refused, UsageError
 from discreet.kernel import Classes, Countable
+from discreet.kernel.arrays import Label
 from discreet.kernel.classes import Levels
 from discreet.kernel.serialise import card, json_of
 from discreet.releases.decoys.detectability import REFUSE, WARN, either_way
 from discreet.releases.manifest import ReleaseSettings
 from discreet.releases.marks.codebook import Law, real_marks
 from discreet.releases.marks.pairing import FEWEST_MARKS
+from discreet.releases.marks.row_marks import FEW_PEOPLE, VALUE_WORST, ValueLosses
 from discreet.releases.marks.selection import Marking, mark
 from discreet.releases.population_link import Linked
-from discreet.releases.power import ALPHA, POWER, claims_until_traced, coalition_supported, marks_needed
+from discreet.releases.power import ALPHA, OF_A_TENTH, POWER, claims_until_traced, coalition_supported, marks_needed
 from discreet.sources import Table
 from discreet.wording import fine_percent, percent
 
 # What a release would carry, before it is made: in words for the custodian, and as numbers.
 ESCAPES = (
-    "Other leaks escape: in trials a leaker who left out, filled up or relabelled the classes of doubtful size, about a tenth of "
-    "the rows, was never named, and of three who showed what only a minority of them holds one was named in 46 % of cases."
+    "These figures are for eight ways in which copies can be put together, which were played; who finds another way, or changes "
+    "most rows, may escape."
 )
-"""What attacks on marked copies found that the figures of a plan do not cover."""
-RECOGNISED = (
-    "Other attacks find more: where columns follow from each other, have many decimals or round values, made-up rows were "
-    "recognised with an AUC of up to 1.00 in trials."
+"""What the figures of a plan do not cover."""
+BORROWED = (
+    "Decoys hold the rows of people who are left out of every copy, unchanged, under quasi-identifiers of others: decide whether "
+    "these people's values may be used so, and leave out of the table who objected."
 )
-"""The same about decoys."""
+"""What a custodian decides about decoys."""
+
+
+@dataclass(frozen=True)
+class WorstValue:
+    """The value of a column that loses most of its people by marks."""
+
+    column: str
+    value: Label
+    people: int
+    average: float
+    """The share that a copy lacks of them on average."""
+    most: float
+    """The share that hardly any copy exceeds."""
+
+    @classmethod
+    def of(cls, losses: ValueLosses) -> WorstValue:
+        """Of one column; values of few people count together."""
+        counted = np.where(losses.people >= FEW_PEOPLE, losses.worst, -1.0)
+        place = int(np.argmax(counted))
+        return cls(
+            losses.name,
+            losses.values[place],
+            int(losses.people[place]),
+            round(float(losses.shares[place]), 4),
+            round(min(1.0, float(losses.worst[place])), 4),
+        )
+
+    def words(self) -> str:
+        """What it loses."""
+        value = "without a value" if self.value is None else self.value
+        return f"{value} {fine_percent(self.average)} on average, up to {fine_percent(self.most)}"
+
+    to_dict = json_of()
 
 
 @dataclass(frozen=True)
@@ -59,6 +96,10 @@ class Preflight:
     """The same for two who claim only what both have."""
     auc: float
     floor: float
+    row_marks: int = 0
+    """Single rows that some copies lack."""
+    worst: tuple[WorstValue, ...] = ()
+    """Per column, the value that loses most of its people."""
 
     @classmethod
     def of(cls, marking: Marking, *, recipients: int, law: Law) -> Preflight:
@@ -74,8 +115,8 @@ class Preflight:
             law=law.name,
             pairs=marking.pairs,
             marks=len(marks),
-            needed=tuple(marks_needed(law, recipients, colluding) for colluding in (1, 2, 3)),
-            coalition=coalition_supported(len(marks), law, recipients),
+            needed=tuple(marks_needed(recipients, colluding) for colluding in (1, 2, 3)),
+            coalition=coalition_supported(len(marks) + len(marking.rows), recipients),
             rows_lost=marking.rows_lost,
             most_lost=marking.most_lost,
             largest_shift=max(marking.shifts.values(), default=0.0),
@@ -83,26 +124,38 @@ class Preflight:
             claims_of_two=claims[1],
             auc=marking.gate.auc,
             floor=marking.gate.floor,
+            row_marks=len(marking.rows),
+            worst=tuple(WorstValue.of(losses) for losses in marking.losses),
         )
+
+    @property
+    def all_marks(self) -> int:
+        """Marks of classes and of rows."""
+        return self.marks + self.row_marks
 
     def words(self) -> tuple[str, ...]:
         """One sentence per thing that a custodian decides on."""
-        few = [f"That is fewer than {FEWEST_MARKS}: a leak can hardly be traced."] if self.marks < FEWEST_MARKS else []
+        few = (
+            [f"That is fewer than {FEWEST_MARKS}: a leak can hardly be traced."]
+            if self.all_marks < FEWEST_MARKS
+            else []
+        )
         # Who can be traced from a leaked copy.
         sure = f"with at most {ALPHA:g} for all innocents together, and in {percent(POWER)} of cases"
         if self.coalition:
-            who = (
-                "a single leaker"
-                if self.coalition == 1
-                else f"up to {self.coalition} who collude in a way that was played"
-            )
+            who = "a single leaker" if self.coalition == 1 else f"one of up to {self.coalition} who collude"
             takes = ", ".join(
-                f"{'more than there can be' if needed is None else f'{needed:,}'} for {colluding}"
+                f"{'more than was measured' if needed is None else f'{needed:,}'} for {colluding}"
                 for colluding, needed in enumerate(self.needed, start=1)
             )
             traced = f"{who} of {self.recipients:,} recipients can be traced, {sure} (marks needed: {takes})."
         else:
             traced = f"nobody of {self.recipients:,} can be named {sure}: that takes {self.needed[0] or 'more'} marks."
+        part = (
+            "From a tenth of the rows of one copy its recipient can be traced as well."
+            if self.all_marks >= OF_A_TENTH
+            else f"From a tenth of the rows nobody can be traced surely: that takes {OF_A_TENTH} marks."
+        )
         # Who can be traced by re-identifying people.
         alone, together = (
             "more claims than there are classes" if math.isinf(claims) else f"{claims:.0f} claims in half of all cases"
@@ -119,26 +172,41 @@ class Preflight:
         return (
             (
                 f"{self.pairs:,} pairs of a real and an unreleased class have about the same link count and size; "
-                f"{self.marks:,} classes become marks, half of them made up."
+                f"{self.marks:,} classes become marks, half of them decoys. {self.row_marks:,} single rows of other classes become marks."
             ),
             *few,
-            f"From an unaltered copy {traced}",
+            f"From a whole file {traced} {part}",
             ESCAPES,
             (
                 f"Every copy lacks {fine_percent(self.rows_lost)} of the released rows on average, and in fewer than one case in a million "
                 f"more than {fine_percent(self.most_lost)}, however many recipients there are. No value of any column changes its share by "
-                f"more than {fine_percent(self.largest_shift)} of all rows; a rare value may still lose most of its people."
+                f"more than {fine_percent(self.largest_shift)} of all rows."
             ),
+            *self.worst_words(),
             (
                 f"A leaker who re-identifies people, the riskiest first, is named after {alone}; two who claim only "
                 f"what both have, after {together}."
             ),
             (
-                f"A classifier tells made-up classes from real ones with an AUC of {auc:.2f} (0.5 is guessing, up to "
+                f"A classifier tells decoys from real classes with an AUC of {auc:.2f} (0.5 is guessing, up to "
                 f"{self.floor:.2f} may be luck): {judged}."
             ),
-            RECOGNISED,
+            BORROWED,
         )
+
+    def worst_words(self) -> Iterator[str]:
+        """Which values lose many of their people, and why."""
+        if many := [worst for worst in self.worst if worst.most > VALUE_WORST]:
+            named = "; ".join(f"{worst.column} {worst.words()}" for worst in many)
+            yield (
+                f"Of these values copies may lack more than {fine_percent(VALUE_WORST)} of their people: {named}. Classes of doubtful size, in which "
+                "decoys can hide, are mostly theirs. All other values lose less."
+            )
+        elif self.worst:
+            yield (
+                f"No value of at least {FEW_PEOPLE} people, and no column's rare values together, lose more than "
+                f"{fine_percent(VALUE_WORST)} of their people in hardly any copy."
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON; numbers that are never reached are null."""
@@ -146,7 +214,7 @@ class Preflight:
             name: None if isinstance(value, float) and math.isinf(value) else value
             for name, value in self.__dict__.items()
         }
-        return finite | {"needed": list(self.needed)}
+        return finite | {"needed": list(self.needed), "worst": [worst.to_dict() for worst in self.worst]}
 
 
 NO_SECRET = hashlib.sha256(b"discreet: a plan has no secret").digest()
@@ -162,6 +230,11 @@ class Node:
     """The data as they came."""
     requirements: tuple[str, ...]
     """What every released class satisfies, in words."""
+
+    @property
+    def only_size(self) -> bool:
+        """Whether classes need nothing but enough people, so that single rows may be lacking."""
+        return len(self.requirements) == 1
 
     @property
     def levels(self) -> dict[str, int]:
@@ -237,6 +310,19 @@ def _counted(population: Countable | Classes, names: tuple[str, ...]) -> Classes
     return population.classes(names)
 
 
+def people_words(node: Node, published: Mapping[str, str]) -> tuple[str, ...]:
+    """Who is released at which levels, and in which columns."""
+    linked = node.linked
+    levels = ", ".join(f"{name} {level}" for name, level in node.levels.items())
+    return (
+        (
+            f"{linked.released.records:,} of {linked.records:,} people can be released in {len(linked.released):,} classes "
+            f"at levels {levels}; {node.suppressed:,} are left out. {'; '.join(node.requirements).capitalize()}."
+        ),
+        f"Every copy has {columns_by_role(published)}.",
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Plan:
     """Plan of a release, made without a store and without a secret."""
@@ -255,13 +341,7 @@ class Plan:
 
     def words(self) -> tuple[str, ...]:
         """One sentence per thing that a custodian decides on."""
-        linked = self.node.linked
-        levels = ", ".join(f"{name} {level}" for name, level in self.levels.items())
-        first = (
-            f"{linked.released.records:,} of {linked.records:,} people can be released in {len(linked.released):,} classes "
-            f"at levels {levels}; {self.node.suppressed:,} are left out. {'; '.join(self.node.requirements).capitalize()}."
-        )
-        return first, f"Every copy has {columns_by_role(self.published)}.", *self.preflight.words()
+        return *people_words(self.node, self.published), *self.preflight.words()
 
     to_dict = json_of(
         "levels k=settings.k requirements=node.requirements records=node.linked.records "
@@ -298,7 +378,9 @@ def plan(
     chosen = Law.parse(law)
     settings = ReleaseSettings(k=k, suppression=suppression, loss=loss, law=chosen.name)
     node = find_node(table, population, settings, levels=levels, diversity=diversity, closeness=closeness)
-    marking = mark(node.linked, table, key=NO_SECRET, release="plan", law=chosen, force=force)
+    marking = mark(
+        node.linked, table, key=NO_SECRET, release="plan", law=chosen, single_rows=node.only_size, force=force
+    )
     flight = Preflight.of(marking, recipients=recipients, law=chosen)
     return Plan(node, marking, flight, settings, table.published)
 

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.anonymity import Anonymised
 from discreet.errors import EmptySource, PolicyError, PopulationError, UsageError
-from discreet.kernel import Classes
+from discreet.kernel import Classes, Recoding
 from discreet.kernel.arrays import Floats, Ints
 from discreet.kernel.classes import Levels
-from discreet.kernel.hierarchy import read_only
+from discreet.kernel.hierarchy import as_numbers, read_only
 from discreet.wording import percent
 
 MOST_UNCOVERED = 100
@@ -202,3 +203,126 @@ def population_at(population: Classes, data: Classes) -> Classes:
                 remedy="Read both by one policy: discreet.read(population, policy=policy.for_population()).",
             )
     return population.beside(data)
+
+
+@dataclass(frozen=True, eq=False)
+class BoxLinked:
+    """A table that was recoded class by class (Mondrian), joined to the population box by box.
+
+    As Algorithm 1 of AnonTokens says for such tables: people of the population in any box are taken away, and candidates are
+    classes of those who are left, by the values as they came.
+    """
+
+    recoding: Recoding
+    population: Classes
+    """By the columns of the data, at the levels of the data as they came."""
+    k: int
+
+    @classmethod
+    def of(cls, anonymised: Anonymised, population: Classes) -> BoxLinked:
+        """From an anonymised table without one level per column."""
+        recoding = anonymised.recoding
+        return cls(recoding, population_at(population, recoding.classes), anonymised.limits.k)
+
+    levels: ClassVar[dict[str, int]] = {}
+    """There is none for a whole column."""
+
+    @property
+    def records(self) -> int:
+        """People in the data."""
+        return self.recoding.classes.records
+
+    @cached_property
+    def suppressed(self) -> Classes:
+        """People who are left out, as they came."""
+        return self.recoding.classes.keep(~self.recoding.kept)
+
+    @cached_property
+    def _boxes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Per box a released class of the data in it, and per released class its box."""
+        codes = np.stack([codes[self.recoding.kept] for codes in self.recoding.codes], axis=1)
+        _, first, member = np.unique(codes, axis=0, return_index=True, return_inverse=True)
+        return np.flatnonzero(self.recoding.kept)[first], member.reshape(-1)
+
+    @cached_property
+    def released(self) -> Ints:
+        """People per box."""
+        _, member = self._boxes
+        return np.bincount(member, weights=self.recoding.classes.sizes[self.recoding.kept]).astype(np.int64)
+
+    @property
+    def close_to_k(self) -> int:
+        """Boxes of k to 1.1 k people."""
+        return int((10 * self.released <= 11 * self.k).sum())
+
+    @cached_property
+    def _linked(self) -> tuple[Ints, NDArray[np.bool_]]:
+        """People of the population per box, and which of its classes are in any box."""
+        first, member = self._boxes
+        fits = [self._fits(place, first, member) for place in range(len(self.population.columns))]
+        inside, links = np.zeros(len(self.population), dtype=bool), []
+        for box in range(len(first)):
+            held = np.ones(len(self.population), dtype=bool)
+            for (masks, which), codes in zip(fits, self.population.codes, strict=True):
+                held &= masks[which[box]][codes]
+            links.append(int(self.population.sizes[held].sum()))
+            inside |= held
+        return np.array(links, dtype=np.int64), inside
+
+    def _fits(
+        self, place: int, first: NDArray[np.int64], member: NDArray[np.int64]
+    ) -> tuple[list[NDArray[np.bool_]], NDArray[np.int64]]:
+        """Which values of the population a published value holds, and the published value of each box."""
+        own, theirs = self.recoding.classes.columns[place], self.population.columns[place]
+        numbers, among = as_numbers(own.labels), as_numbers(theirs.labels)
+        if numbers is None or among is None:
+            paths = [
+                {theirs.hierarchy.labels[level][code] for level, code in enumerate(path, start=theirs.level)}
+                for path in zip(
+                    *(
+                        theirs.hierarchy.map(theirs.level, level)
+                        for level in range(theirs.level, theirs.hierarchy.height)
+                    ),
+                    strict=True,
+                )
+            ]
+            masks = [np.array([label in path for path in paths], dtype=bool) for label in self.recoding.labels[place]]
+            return masks, self.recoding.codes[place][first]
+        values = numbers[self.recoding.classes.codes[place][self.recoding.kept]]
+        low, high = np.full(len(first), np.inf), np.full(len(first), -np.inf)
+        np.minimum.at(low, member, values)
+        np.maximum.at(high, member, values)
+        return [(among >= least) & (among <= most) for least, most in zip(low, high, strict=True)], np.arange(
+            len(first)
+        )
+
+    @property
+    def links(self) -> Ints:
+        """People of the population per box."""
+        return self._linked[0]
+
+    @property
+    def uncovered(self) -> NDArray[np.bool_]:
+        """Boxes that the population does not show."""
+        return np.asarray(self.links == 0)
+
+    @property
+    def uncovered_records(self) -> int:
+        """Released people in such boxes."""
+        return int(self.released[self.uncovered].sum())
+
+    @property
+    def min_link(self) -> int:
+        """The least link count of a box that the population shows."""
+        met = self.links[self.links > 0]
+        return int(met.min()) if len(met) else 0
+
+    @cached_property
+    def candidates(self) -> DecoyCandidates:
+        """Classes of people in no box, of at least k and fewer than the least link count."""
+        sizes = self.population.sizes
+        few = self.population.keep(~self._linked[1] & (sizes >= self.k) & (sizes < self.min_link))
+        return DecoyCandidates(few, read_only(few.link(self.suppressed)), self.min_link)
+
+    def __repr__(self) -> str:
+        return f"BoxLinked({len(self.released)} boxes, least link count {self.min_link})"

@@ -1,147 +1,100 @@
-"""Power of a trace: marks and claims needed to name a recipient, by simulation with a fixed seed.
+"""Power of a trace: marks and claims needed to name a recipient, by simulation.
 
-Recipients who collude decide mark by mark what the leaked copy shows, from how many of them have the mark. Where all of
-them have it, or none, they have no choice. A recipient is named when the odds that their copy is behind the leak, over
-those of an innocent one, reach N/alpha; by Markov's inequality an innocent is then named with probability alpha at most.
-
-Five strategies are played. There are others that need more marks, such as showing what only a minority of them has.
+Recipients who collude decide mark by mark what the leaked copy shows, from how many of them have the mark, or whose copy
+they take it from. Where all of them have it, or none, they have no choice (the marking assumption of Boneh and Shaw 1998).
+Eight strategies are played against the joint e-value that a trace uses. There are others; what takes most marks of these
+is what is stated.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
-from math import comb
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.kernel.arrays import Flags, Floats, Ints
 from discreet.releases.marks.codebook import Law, Marks
+from discreet.releases.tracing.joint_evidence import SeenMarks
 
 ALPHA = 1e-3
 POWER = 0.95
 TRIALS = 600
-MOST_MARKS = 4_000
-MOST_COLLUDING = 8
+NEEDED = {1: 45, 2: 120, 3: 220, 4: 400, 5: 700, 6: 1_000, 8: 2_000, 10: 3_000}
+"""Marks with which one of so many is named from a whole file, of 20 recipients with ALPHA, whatever is played.
+
+`python -m benchmarks.releases_tracing power` plays all strategies with these numbers.
+"""
+OF_A_TENTH = 600
+"""Marks with which a single leaker is named from a tenth of the rows of a copy; a twentieth takes twice as many."""
+MEASURED_FOR = 20
+STRATEGIES = ("minority", "interleaving", "coin", "union", "intersection", "majority", "turns", "mixed")
 _SEED = 1_847
 _FIRST_CLAIMS = 512
 CERTAIN, SHARES = 0.98, (2, 3)
 """How sure a lone leaker's claim is taken to come from their copy; sizes of coalitions that also count."""
 
 
-def strategies(colluding: int) -> dict[str, tuple[float, ...]]:
-    """What a coalition is played to do: the chance that the leaked copy shows a mark that 0, 1, ... of them have.
+def shown_by(copies: Flags, strategy: str, random: np.random.Generator) -> Flags:
+    """Which marks a coalition's file shows; `copies` are the bits of its members.
 
-    >>> strategies(2)["intersection"], strategies(2)["coin"]
-    ((0.0, 0.0, 1.0), (0.0, 0.5, 1.0))
+    >>> both = np.array([[True, True, False], [True, False, False]])
+    >>> shown_by(both, "union", np.random.default_rng(1)).tolist()
+    [True, True, False]
     """
-    between = range(1, colluding)
-    choices = {
-        "intersection": [0.0 for _ in between],
-        "union": [1.0 for _ in between],
-        "coin": [0.5 for _ in between],
-        "one of them": [have / colluding for have in between],
-        "majority": [0.5 if 2 * have == colluding else float(2 * have > colluding) for have in between],
+    colluding, marks = copies.shape
+    have, luck = copies.sum(axis=0), np.asarray(random.random(marks))
+    some, every = have > 0, have == colluding
+    turns = copies[random.integers(0, colluding, marks), np.arange(marks)]
+    half = luck < 0.5
+    shown = {
+        "union": some,
+        "intersection": every,
+        "coin": every | (some & half),
+        "majority": np.where(2 * have == colluding, half, 2 * have > colluding),
+        "minority": every | (some & np.where(2 * have == colluding, half, 2 * have < colluding)),
+        "interleaving": every | (some & (have % 2 == 1)),
+        "turns": turns,
+        "mixed": np.choose((3 * luck).astype(np.int64), [some, every, turns]),
     }
-    return {name: (0.0, *middle, 1.0) for name, middle in choices.items()}
+    return np.asarray(shown[strategy], dtype=bool)
 
 
-@lru_cache(maxsize=256)
-def marks_needed(
-    law: Law, recipients: int, colluding: int, *, alpha: float = ALPHA, power: float = POWER, most: int = MOST_MARKS
-) -> int | None:
-    """Marks with which one of those who collude is named, by the worst of `strategies`; None if it takes more than `most`.
+def named(
+    law: Law, marks: int, colluding: int, strategy: str, random: np.random.Generator, *, recipients: int = MEASURED_FOR
+) -> tuple[bool, int]:
+    """Whether one of those who collude is named from a whole file, and innocents who are."""
+    chances = law.probabilities(random.random(marks))
+    present = random.random((recipients, marks)) < chances
+    shown = shown_by(present[:colluding], strategy, random)
+    sure, doubt = math.log(CERTAIN), math.log(1 - CERTAIN)
+    seen = SeenMarks(chances, np.where(shown, sure, doubt), np.where(shown, doubt, sure))
+    accused = seen.log_e_values(present) >= math.log(recipients / ALPHA)
+    return bool(accused[:colluding].any()), int(accused[colluding:].sum())
 
-    >>> from discreet.releases.marks.codebook import DEFAULT
-    >>> 15 <= (marks_needed(DEFAULT, 20, 1) or 0) <= 27
-    True
+
+def marks_needed(recipients: int, colluding: int, *, alpha: float = ALPHA) -> int | None:
+    """Marks that it takes to name one of a coalition; None where not measured.
+
+    Evidence grows with every mark as the line does with the logarithm of recipients over alpha.
+
+    >>> marks_needed(20, 2), marks_needed(20, 12)
+    (120, None)
     """
-    threshold = math.log(recipients / alpha)
-    worst, dice = 0, Dice(law, colluding)
-    for choice in dict.fromkeys(strategies(colluding).values()):
-        # First with few marks, since that is quick.
-        marks = min(64, most)
-        while True:
-            short = np.flatnonzero(dice.game(marks).named(choice, threshold) < power)
-            needed = int(short[-1]) + 2 if len(short) else 1
-            if not len(short) or needed - 1 < 0.8 * marks:
-                break
-            if marks == most:
-                return None
-            marks = min(2 * marks, most)
-        worst = max(worst, needed)
-    return worst
+    least = next((NEEDED[size] for size in sorted(NEEDED) if size >= colluding), None)
+    if least is None:
+        return None
+    return math.ceil(least * max(1.0, math.log(recipients / alpha) / math.log(MEASURED_FOR / ALPHA)))
 
 
-@dataclass(frozen=True, eq=False)
-class Game:
-    """Who has which marks in every trial, whatever they then do."""
+def coalition_supported(marks: int, recipients: int, *, alpha: float = ALPHA) -> int:
+    """The largest coalition of which one is named from a whole file.
 
-    law: Law
-    kinds: NDArray[np.int16]
-    """Which of the law's probabilities each mark has, trial by trial."""
-    have: Sequence[Flags]
-    """The marks of each who colludes."""
-    luck: Floats
-    """One number per mark, by which it is decided whether those who have a choice show it."""
-
-    @classmethod
-    def drawn(cls, law: Law, colluding: int, marks: int) -> Game:
-        """By dice of a fixed seed."""
-        generator = np.random.default_rng(_SEED)
-        kinds = law.kinds(generator.random((TRIALS, marks))).astype(np.int16)
-        chance = np.asarray(law.values)[kinds]
-        have = [generator.random((TRIALS, marks)) < chance for _ in range(colluding)]
-        return cls(law, kinds, have, generator.random((TRIALS, marks)))
-
-    @cached_property
-    def holders(self) -> NDArray[np.int16]:
-        """How many have each mark."""
-        return np.asarray(np.sum(self.have, axis=0, dtype=np.int16))
-
-    def named(self, choice: tuple[float, ...], threshold: float) -> Floats:
-        """The share of trials in which one of the coalition is named after the first mark, the first two, and so on."""
-        # How much likelier each recipient is in the coalition than not, as a logarithm: by the probability of the mark,
-        # whether they have it, and whether it was shown.
-        chance, others = np.asarray(self.law.values), len(choice) - 2
-        ways = [comb(others, have) * chance**have * (1 - chance) ** (others - have) for have in range(others + 1)]
-        with_mark = sum(way * choice[have + 1] for have, way in enumerate(ways))
-        without = sum(way * choice[have] for have, way in enumerate(ways))
-        innocent = (chance * with_mark + (1 - chance) * without)[:, None]
-        guilty = np.stack([without, with_mark], axis=1)
-        ratios = [(1 - guilty) / np.maximum(1 - innocent, 1e-300), guilty / np.maximum(innocent, 1e-300)]
-        odds = np.log(np.maximum(np.stack(ratios, axis=2), 1e-12)).ravel()
-        shown = self.luck < np.asarray(choice)[self.holders]
-        cells = 4 * self.kinds + shown
-        best = np.full(shown.shape, -np.inf)
-        for marks in self.have:
-            np.maximum(best, np.cumsum(odds[cells + 2 * marks], axis=1), out=best)
-        return np.asarray((best >= threshold).mean(axis=0))
-
-
-@dataclass(frozen=True, eq=False)
-class Dice:
-    """Games with a number who collude, each drawn once for all that they can do."""
-
-    law: Law
-    colluding: int
-    games: dict[int, Game] = field(default_factory=dict)
-
-    def game(self, marks: int) -> Game:
-        """With so many marks."""
-        if marks not in self.games:
-            self.games[marks] = Game.drawn(self.law, self.colluding, marks)
-        return self.games[marks]
-
-
-def coalition_supported(marks: int, law: Law, recipients: int, *, alpha: float = ALPHA, power: float = POWER) -> int:
-    """The largest number of recipients who may collude, by any of `strategies`, and be traced with so many marks."""
+    >>> [coalition_supported(marks, 20) for marks in (10, 60, 1_400)]
+    [0, 1, 6]
+    """
     supported = 0
-    for colluding in range(1, min(recipients, MOST_COLLUDING) + 1):
-        needed = marks_needed(law, recipients, colluding, alpha=alpha, power=power, most=max(marks, 1))
+    for colluding in range(1, min(recipients, max(NEEDED)) + 1):
+        needed = marks_needed(recipients, colluding, alpha=alpha)
         if needed is None or needed > marks:
             break
         supported = colluding

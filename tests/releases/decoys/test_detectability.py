@@ -69,7 +69,7 @@ def test_it_finds_nothing_where_there_is_nothing(classes: int) -> None:
 @pytest.mark.parametrize("told_by", ["job", "spread"])
 def test_it_finds_what_does_not_fit_a_class(told_by: str) -> None:
     gate = told(rows(1, told_by=told_by), np.random.default_rng(1))
-    assert gate.auc > 0.85
+    assert gate.auc > 0.8
     assert gate.refused
 
 

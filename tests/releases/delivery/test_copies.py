@@ -68,6 +68,7 @@ def meant(manifest: Manifest, world: World, recipient: str) -> tuple[Counter[Any
     marks, present = manifest.codebook.marks, manifest.codebook.row(recipient)
     absent = {marks.labels[place] for place in np.flatnonzero(~present & ~marks.decoy)}
     people = Counter(row for row in rows if sizes[row[QUASI]] >= 3 and row[QUASI] not in absent)
+    people = numeric(people) - numeric(lacking(manifest, recipient))
     decoys = Counter(
         (
             *marks.labels[place],
@@ -77,6 +78,17 @@ def meant(manifest: Manifest, world: World, recipient: str) -> tuple[Counter[Any
         if present[place]
     )
     return people, decoys
+
+
+def lacking(manifest: Manifest, recipient: str) -> Counter[Any]:
+    """The single rows that a copy lacks."""
+    book = manifest.rows
+    assert book is not None
+    bits = book.present[manifest.recipients.index(recipient)]
+    return Counter(
+        (*book.rows.labels[row], *(spelt(book.rows.cells[name][row]) for name in ("illness", "amount", "day", "note")))
+        for row in np.flatnonzero(~bits).tolist()
+    )
 
 
 def spelt(cell: Any) -> str | None:
@@ -133,7 +145,10 @@ def test_two_copies_differ_in_marks_only(shared_store: Path, seed: int, pairs: i
         one, other = (Counter(rows_in(path / f"data.{form}")) for path in folders.values())
         marks, codebook = manifest.codebook.marks, manifest.codebook
         differ = {marks.labels[place] for place in np.flatnonzero(codebook.row("ann") != codebook.row("bob"))}
-        assert {tuple(map(str, row[QUASI])) for row in (one - other) + (other - one)} == differ
+        assert manifest.rows is not None
+        single = manifest.rows.rows.labels
+        rows = {single[place] for place in np.flatnonzero(np.not_equal(*manifest.rows.present))}
+        assert {tuple(map(str, row[QUASI])) for row in (one - other) + (other - one)} == differ | rows
 
 
 def test_order_is_each_recipients_own_and_rows_are_numbered_from_one(world: World, store: Path, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from discreet.kernel import Classes
 from discreet.kernel.arrays import Ints
 from discreet.releases.decoys.detectability import auc
 from discreet.releases.marks.pairing import (
+    ENOUGH_FOR_CLAIMS,
     LIMIT,
     UNLUCKY,
     AmbiguityBand,
@@ -203,10 +204,12 @@ def test_fewer_than_one_copy_in_a_million_loses_more(marks: list[tuple[int, floa
 
 def test_the_budget_takes_as_many_pairs_as_fit() -> None:
     sizes, chances = np.full(1000, 6), np.full(1000, 0.35)
-    count = MarkBudget().pairs(sizes, chances, released=30_000)
+    count = MarkBudget(average=0.5).pairs(sizes, chances, released=30_000)
     bound = worst_lost(sizes, chances)
     assert bound[count - 1] <= 1500 < bound[count]
     assert 250 < count < 1500 / (6 * 0.65)
+    assert MarkBudget().pairs(sizes, chances, released=30_000) == int(300 / (6 * 0.65))
+    assert MarkBudget(rows=0.5).pairs(sizes, chances, released=3_000) == ENOUGH_FOR_CLAIMS // 2
 
 
 @pytest.mark.parametrize("given", [{"rows": 0.0}, {"shift": 1.0}])

@@ -20,15 +20,15 @@ from hypothesis import strategies as st
 from discreet.errors import DataError, EmptySource, UsageError
 from discreet.kernel.arrays import Ints, Label
 from discreet.releases.tracing.case import Traceable
-from discreet.releases.tracing.likelihood import SCENARIOS, Rates, Scenario, Scoring, fitted
+from discreet.releases.tracing.likelihood import Rates, SharedCells, dispersion, fitted, lone_marks
 from discreet.releases.tracing.observed_marks import Sightings, sightings_of
-from discreet.releases.tracing.trace import number_of, ranks, soft_rank, trace_leak
+from discreet.releases.tracing.trace import LeakEvidence, trace_leak
 from tests.examples import examples
 
 Rows = list[dict[str, Label]]
 LEAKER = "Partner 04"
 FAST = {"alpha": 0.02}
-"""Among 20 recipients 3,000 dummies, and a line of 1 in 1,000."""
+"""Among 20 recipients a line of 1 in 1,000."""
 
 
 @pytest.fixture(scope="module")
@@ -59,8 +59,9 @@ def test_a_leaker_is_named_and_nobody_else(town: World, share: float) -> None:
     first = trace.standings[0]
     assert (first.recipient, first.misses) == (LEAKER, 0)
     assert first.hits == trace.counts["marks"] > 0
-    assert first.p_value == trace.best_p_value == 1 / 60_001
-    assert trace.dummies == 60_000
+    assert first.p_value == pytest.approx(10**-first.log10_e)
+    assert trace.best_p_value is not None
+    assert trace.best_p_value <= first.p_value <= trace.alpha / 20
 
 
 @pytest.mark.parametrize(
@@ -226,43 +227,17 @@ def test_copies_put_together_name_at_least_one(colluding: int, how: str) -> None
 
 
 @pytest.mark.parametrize("how", ["one copy", *WAYS])
-def test_innocent_recipients_have_p_values_that_hold(town: World, how: str) -> None:
-    """Thousands of innocents at once, whatever was made of the copies of others: never rarer than uniform."""
+def test_innocent_recipients_have_e_values_that_hold(town: World, how: str) -> None:
+    """Hundreds of innocents, whatever was made of the copies of others: on average 1, and rarely many times that."""
     random = np.random.default_rng(8)
     copies = town.codebook.drawn(1 if how == "one copy" else 2, random)
     leak = random.binomial(put_together(town, copies, how, random), 0.2)
     found = sightings_of(town.traceable, town.file(leak))
-    book = town.codebook.only(found.visible)
-    scoring = Scoring(found, book.probabilities, fitted(found, book.probabilities * found.sizes[found.visible]))
-    innocent, dummies = (scoring.scores(book.drawn(4_000, random)) for _ in range(2))
-    p = ranks(innocent, dummies)
-    for level in (0.5, 0.1, 0.01, 0.002):
-        assert np.mean(p <= level) <= level + 4 * math.sqrt(level / 4_000)
-    assert np.exp(soft_rank(innocent, dummies)).mean() < 1.5
-
-
-@given(
-    scores=st.lists(st.integers(-3, 3), min_size=1, max_size=8),
-    dummies=st.lists(st.integers(-3, 3), min_size=1, max_size=20),
-)
-def test_p_values_are_ranks_with_ties_against(scores: list[int], dummies: list[int]) -> None:
-    found = ranks(np.array(scores, dtype=float), np.array(dummies, dtype=float))
-    wanted = [(1 + sum(one >= score for one in dummies)) / (1 + len(dummies)) for score in scores]
-    assert found.tolist() == wanted
-
-
-@given(every=st.lists(st.floats(-50, 50), min_size=2, max_size=12))
-def test_soft_ranks_of_exchangeable_scores_have_mean_one(every: list[float]) -> None:
-    """Whoever of them is the recipient: over all places the mean is exactly 1."""
-    values = np.array(every)
-    found = [np.exp(soft_rank(values[[place]], np.delete(values, place)))[0] for place in range(len(values))]
-    assert np.mean(found) == pytest.approx(1)
-
-
-def test_the_line_can_be_told_from_the_dummies() -> None:
-    assert number_of(20, 1e-3) == 60_000
-    with pytest.raises(UsageError, match="dummies"):
-        number_of(20, 1e-6)
+    evidence = LeakEvidence.of(town.traceable, found, None)
+    innocent = np.concatenate([evidence.log_e_values(town.codebook.drawn(20, random))[0] for _ in range(40)])
+    values = np.exp(innocent)
+    for level in (0.5, 0.1, 0.01):
+        assert np.mean(values >= 1 / level) <= level + 4 * math.sqrt(level / len(values))
 
 
 def small(counts: list[int], sizes: list[int], base: list[int], cells: list[int]) -> Sightings:
@@ -278,58 +253,46 @@ def small(counts: list[int], sizes: list[int], base: list[int], cells: list[int]
     )
 
 
-def poisson(n: int, rate: float) -> float:
-    return rate**n * math.exp(-rate)
-
-
-def by_hand(scenario: Scenario, found: Sightings, p: list[float], rates: Rates, floor: float, bits: Any) -> float:
-    """The likelihood of lone marks: every bit of every other copy tried."""
-    whole = 0.0
-    for place, own in enumerate(bits):
-        n, size, seen = int(found.counts[found.cells[place]]), float(found.sizes[place]), 0.0
-        for others in product((0, 1), repeat=scenario.copies - 1):
-            chance = math.prod(p[place] if bit else 1 - p[place] for bit in others)
-            for part, way in scenario.reached(int(own) + sum(others)):
-                reached, rest = poisson(n, rates.share * size * part + floor), poisson(n, floor)
-                seen += chance * way * ((1 - rates.unreached) * reached + rates.unreached * rest)
-        whole += math.log(seen)
-    return whole
+def test_rows_speak_for_a_mark_and_their_absence_against_it() -> None:
+    found = small([6, 0, 3, 500], [6, 6, 6], [0, 0, 0, 490], [0, 1, 2])
+    shown, hidden = lone_marks(found, np.full(3, 0.5), Rates(1.0, 1e-9))
+    assert (shown > hidden).tolist() == [True, False, True]
+    whole, half = shown[0] - hidden[0], shown[2] - hidden[2]
+    assert whole > half > 0
 
 
 @given(
-    counts=st.lists(st.integers(0, 6), min_size=2, max_size=4),
-    share=st.floats(0.02, 1.0),
-    unreached=st.floats(0.01, 0.9),
+    base=st.lists(st.integers(0, 30), min_size=1, max_size=3),
+    sizes=st.lists(st.integers(1, 6), min_size=2, max_size=7),
+    colluding=st.integers(1, 3),
     data=st.data(),
 )
 @settings(max_examples=examples(25), deadline=None)
-def test_scores_of_lone_marks_are_likelihoods_by_hand(
-    counts: list[int], share: float, unreached: float, data: st.DataObject
+def test_factors_of_shared_cells_have_expectation_one(
+    base: list[int], sizes: list[int], colluding: int, data: st.DataObject
 ) -> None:
-    number = len(counts)
-    sizes = data.draw(st.lists(st.integers(3, 9), min_size=number, max_size=number))
-    p = data.draw(st.lists(st.sampled_from([0.2, 0.5]), min_size=number, max_size=number))
-    rates = Rates(share, unreached)
-    found = small([*counts, 30], sizes, [*[0] * number, 100], list(range(number)))
-    scoring = Scoring(found, np.array(p), rates)
+    """By brute force: over all bits that an innocent recipient could have, with their probabilities."""
+    number = len(sizes)
+    cells = data.draw(st.lists(st.integers(0, len(base) - 1), min_size=number, max_size=number))
+    counts = data.draw(st.lists(st.integers(0, 60), min_size=len(base), max_size=len(base)))
+    chance = np.array(data.draw(st.lists(st.sampled_from([0.1, 0.5, 0.9]), min_size=number, max_size=number)))
+    others = np.array(data.draw(st.lists(st.integers(0, colluding - 1), min_size=number, max_size=number)))
+    found = small(counts, sizes, base, cells)
+    shared = SharedCells.of(found, chance, Rates(0.8, 0.1), np.ones(number, dtype=bool), 0.5)
     every = np.array(list(product((False, True), repeat=number)))
-    wanted = np.array(
-        [
-            np.logaddexp.reduce([by_hand(one, found, p, rates, scoring._floors[one], bits) for one in SCENARIOS])
-            for bits in every
-        ]
-    )
-    got = scoring.scores(every)
-    assert got - got[0] == pytest.approx(wanted - wanted[0], abs=1e-8)
+    weights = np.prod(np.where(every, chance, 1 - chance), axis=1)
+    values = np.exp([shared.factor(bits, others, colluding) for bits in every])
+    assert float(np.dot(weights, values)) == pytest.approx(1)
+    assert shared.best() >= max(shared.factor(bits, others * 0, 1) for bits in every) - 1e-9
 
 
 def test_cells_that_marks_share_prefer_the_codeword_that_adds_up() -> None:
     found = small([11, 12, 500], [5, 6, 7, 5], [0, 0, 490], [0, 0, 1, 1])
-    scoring = Scoring(found, np.full(4, 0.5), Rates(1.0, 1e-9))
+    shared = SharedCells.of(found, np.full(4, 0.5), Rates(1.0, 1e-9), np.ones(4, dtype=bool), 0.1)
     every = np.array(list(product((False, True), repeat=4)))
-    best = every[int(np.argmax(scoring.scores(every)))]
+    nobody = np.zeros(4, dtype=np.int64)
+    best = every[int(np.argmax([shared.factor(bits, nobody, 1) for bits in every]))]
     assert best.tolist() == [True, True, True, True]
-    assert scoring.scores(scoring.ideal()).max() == pytest.approx(scoring.scores(every).max())
 
 
 @pytest.mark.parametrize(("share", "unreached"), [(0.05, 0.0), (0.3, 0.4), (1.0, 0.5)])
@@ -341,6 +304,16 @@ def test_rates_are_found_again(share: float, unreached: float) -> None:
     rates = fitted(found, np.array([2.5]))
     assert rates.share == pytest.approx(share, rel=0.05)
     assert rates.unreached == pytest.approx(unreached, abs=0.05)
+
+
+def test_dispersion_is_none_for_whole_classes_and_one_for_rows_at_random() -> None:
+    random = np.random.default_rng(3)
+    base = random.integers(5, 40, 4_000)
+    nothing = np.array([2.5])
+    whole = small([*base.tolist(), 0], [5], [*base.tolist(), 0], [4_000])
+    assert dispersion(whole, fitted(whole, nothing), nothing) < 0.01
+    part = small([*random.poisson(0.3 * base).tolist(), 0], [5], [*base.tolist(), 0], [4_000])
+    assert dispersion(part, fitted(part, nothing), nothing) == pytest.approx(1, abs=0.15)
 
 
 def test_rates_of_a_file_with_marks_alone() -> None:

@@ -1,25 +1,25 @@
 """Detectability test: can a gradient-boosted classifier distinguish decoys from real classes?
 
-It learns row by row from classes whose kind it knows, and is asked about classes it has not seen. A row is seen with
-its quasi-identifiers, its other columns, and what its class looks like as a whole.
+It learns from classes whose kind it knows, and is asked about classes it has not seen. It sees what an adversary with a
+copy can measure: the cells, what the quasi-identifiers leave unexplained of them, how frequent values and combinations
+are among all published rows, digits and rounding, and rows that are equal.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.kernel.arrays import Flags, Floats, Ints, Label
+from discreet.kernel.arrays import Flags, Floats, Ints, group, pack
 from discreet.kernel.serialise import json_of
-from discreet.releases.decoys.donors import DonorColumn, Donors
-from discreet.releases.decoys.similarity import NOBODY
-from discreet.releases.decoys.synthesis import DecoyRows
-from discreet.releases.marks.pairing import MarkPairs, labels_of
+from discreet.releases.decoys.donors import DonorColumn
+from discreet.releases.decoys.matching import DecoyRows, Filler, PredictiveMeans, QuasiViews, targets_of
+from discreet.releases.marks.pairing import MarkPairs, labels_of, some
 from discreet.releases.population_link import Linked
 
 FOLDS = 5
@@ -27,6 +27,12 @@ WARN = 0.65
 REFUSE = 0.80
 EITHER_WAY = 1.96
 """Standard errors within which 95 % of guesses stay, whichever way they point."""
+MOST_SHOWN = 1_000
+"""Pairs of a real class and a decoy that are shown."""
+MOST_PAIRS = 28
+"""Pairs of columns whose combinations are counted."""
+FEWEST_FEATURES, CLASSES_PER_FEATURE = 6, 12
+"""How many features the classifier looks at: the fewer, the fewer classes it has to learn from."""
 TOGETHER = 1.5
 """How much further useless classifiers stray that learn from folds: what two of them learn from is mostly the same.
 
@@ -103,29 +109,21 @@ class LabelledRows:
     """The class of each row, counted from 0."""
     decoy: Flags
     """Per class."""
+    measures: Mapping[str, Floats] = field(default_factory=dict)
+    """What else can be measured of each row, by column or combination of columns."""
 
-    @classmethod
-    def of(
-        cls,
-        quasi: Sequence[str],
-        labels: Sequence[tuple[Label, ...]],
-        owners: Ints,
-        cells: Mapping[str, Sequence[Any]],
-        decoy: Flags,
-    ) -> LabelledRows:
-        """From the class of each row and its label, and the cells of the other columns."""
-        columns = [
-            DonorColumn.of(name, [labels[owner][place] for owner in owners.tolist()])
-            for place, name in enumerate(quasi)
-        ]
-        return cls([*columns, *(DonorColumn.of(name, column) for name, column in cells.items())], owners, decoy)
+    def about(self, name: str) -> LabelledRows:
+        """What concerns one column alone."""
+        columns = [column for column in self.columns if column.name == name]
+        measures = {key: values for key, values in self.measures.items() if key.split(": ")[0] == name}
+        return replace(self, columns=columns, measures=measures)
 
 
 def told(exhibit: LabelledRows, generator: np.random.Generator, *, folds: int = FOLDS) -> DetectabilityResult:
     """Learn from some classes, ask about the others, in turn."""
     decoys, real = int(exhibit.decoy.sum()), int((~exhibit.decoy).sum())
     floor = noise_floor(decoys, real, errors=EITHER_WAY * TOGETHER)
-    if min(decoys, real) < folds or not exhibit.columns:
+    if min(decoys, real) < folds or not (exhibit.columns or exhibit.measures):
         return DetectabilityResult(0.5, floor, decoys, real)
     # Classes are dealt out at random, decoys and real ones evenly.
     fold, scores = np.zeros(len(exhibit.decoy), dtype=np.int64), np.zeros(len(exhibit.decoy))
@@ -139,56 +137,125 @@ def told(exhibit: LabelledRows, generator: np.random.Generator, *, folds: int = 
     return DetectabilityResult(either_way(float(np.mean(aucs))), floor, decoys, real)
 
 
+def most_telling(exhibit: LabelledRows, generator: np.random.Generator) -> tuple[str, float]:
+    """The column by which decoys are told best, and how well."""
+    names = dict.fromkeys([column.name for column in exhibit.columns])
+    found = {name: either_way(told(exhibit.about(name), generator).auc) for name in names}
+    worst = max(found, key=found.__getitem__)
+    return worst, found[worst]
+
+
 def rated(exhibit: LabelledRows, *, learn: Flags) -> Floats:
-    """The mean score of the rows of each class, learnt from the classes marked true."""
+    """The score of each class, learnt from the classes marked true."""
     owners, train = exhibit.owners, learn[exhibit.owners]
     truth = exhibit.decoy[owners]
-    count = np.maximum(np.bincount(owners), 1)
-    features, of_classes = [], []
+    features = list(exhibit.measures.values())
     for column in exhibit.columns:
         # Numbers by rank, categories by how often they were decoys.
         if column.numbers is not None:
-            values = np.where(np.isnan(column.numbers), -1e9, column.numbers)
+            features.append(np.where(np.isnan(column.numbers), -1e9, column.numbers))
         else:
-            seen = np.bincount(column.codes[train], minlength=column.distinct)
-            hits = np.bincount(column.codes[train], weights=truth[train], minlength=column.distinct)
-            values = ((hits + 10 * truth[train].mean()) / (seen + 10))[column.codes]
-        features.append(values)
-        # The mean and the spread of the feature in each row's class.
-        mean = np.bincount(owners, weights=values) / count
-        spread = np.sqrt(np.maximum(np.bincount(owners, weights=values**2) / count - mean**2, 0))
-        of_classes += [mean[owners], spread[owners]]
-    bins = np.zeros((len(owners), len(features) + len(of_classes)), dtype=np.int32)
-    for place, values in enumerate([*features, *of_classes]):
-        distinct = np.unique(values)
-        if len(distinct) > BINS:
-            distinct = np.unique(np.quantile(values, np.linspace(0, 1, BINS)))
-        bins[:, place] = np.minimum(np.searchsorted(distinct, values), BINS - 1)
-    rows = BoostedForest.grown(bins[train], truth[train]).scores(bins)
-    classes = len(learn)
+            features.append(as_often_decoys(column, truth, train, owners))
+    classes, columns = len(learn), []
     count = np.maximum(np.bincount(owners, minlength=classes), 1)
-    return np.asarray(np.bincount(owners, weights=rows, minlength=classes) / count)
+    for values in features:
+        # The mean of each class, how far it is from the middle, and its spread.
+        mean = np.bincount(owners, weights=values, minlength=classes) / count
+        square = np.bincount(owners, weights=values**2, minlength=classes) / count
+        columns += [mean, np.abs(mean - np.median(mean)), np.sqrt(np.maximum(square - mean**2, 0))]
+    # Of many features, those that tell most of what is learnt from: a forest that may look at all finds chance in them.
+    taught = exhibit.decoy[learn]
+    worth = np.array([either_way(auc(own[learn], taught)) for own in columns])
+    best = np.argsort(-worth, kind="stable")[: max(FEWEST_FEATURES, int(learn.sum()) // CLASSES_PER_FEATURE)]
+    bins = np.zeros((classes, len(best)), dtype=np.int32)
+    for place, feature in enumerate(best.tolist()):
+        distinct = np.unique(columns[feature])
+        if len(distinct) > BINS:
+            distinct = np.unique(np.quantile(columns[feature], np.linspace(0, 1, BINS)))
+        bins[:, place] = np.minimum(np.searchsorted(distinct, columns[feature]), BINS - 1)
+    return BoostedForest.grown(bins[learn], taught).scores(bins)
 
 
-def exhibit(linked: Linked, donors: Donors, pairs: MarkPairs, decoys: DecoyRows) -> LabelledRows:
-    """Real marks first, then decoys; `decoys` are placed by the number of their pair."""
-    half, rows = len(pairs), [donors.rows[place] for place in pairs.real.tolist()]
+def as_often_decoys(column: DonorColumn, truth: Flags, train: Flags, owners: Ints) -> Floats:
+    """How often each row's value was that of a decoy in other classes that are learnt from; never in its own."""
+    part, found = np.where(train, owners % FOLDS, FOLDS), np.zeros(len(owners))
+    for number in range(FOLDS + 1):
+        taught = train & (part != number)
+        seen = np.bincount(column.codes[taught], minlength=column.distinct)
+        hits = np.bincount(column.codes[taught], weights=truth[taught], minlength=column.distinct)
+        rates = (hits + 10 * truth[taught].mean()) / (seen + 10)
+        found[part == number] = rates[column.codes[part == number]]
+    return found
+
+
+def exhibit(
+    linked: Linked, filler: Filler, pairs: MarkPairs, decoys: DecoyRows, generator: np.random.Generator
+) -> LabelledRows:
+    """Real marks first, then decoys; `decoys` are placed by the number of their pair.
+
+    Everything is measured among the released rows at hand and the decoys together, as a recipient can.
+    """
+    half, pool = len(pairs), filler.released
+    shown = generator.permutation(half)[:MOST_SHOWN]
+    rows = [pool.rows[place] for place in pairs.real[shown].tolist()]
+    mine = np.flatnonzero(np.isin(decoys.places, shown))
     real = np.concatenate(rows)
-    owners = np.concatenate([np.repeat(np.arange(half), [len(one) for one in rows]), decoys.places + half])
-    labels = [*labels_of(linked.released, pairs.real), *labels_of(linked.population, pairs.free)]
-    cells = {
-        column.name: [*(column.cells[row] for row in real.tolist()), *decoys.columns[column.name]]
-        for column in donors.columns
-    }
-    rows_of_classes = LabelledRows.of(linked.released.names, labels, owners, cells, np.repeat([False, True], half))
-    # How like each row is to the row of another class that is most like it: real rows, then decoys.
-    likeness, codes = donors.likeness, []
-    for column in donors.columns:
-        code_of = dict(zip(map(repr, column.cells), column.codes.tolist(), strict=True))
-        codes.append([code_of.get(repr(cell), NOBODY) for cell in decoys.columns[column.name]])
-    made = [likeness.degree(row) for row in zip(*codes, strict=True)]
-    alike = DonorColumn.of("alike", [*likeness.degrees(real).tolist(), *made])
-    return replace(rows_of_classes, columns=[*rows_of_classes.columns, alike])
+    number = np.zeros(half, dtype=np.int64)
+    number[shown] = np.arange(len(shown))
+    owners = np.concatenate(
+        [np.repeat(np.arange(len(shown)), [len(one) for one in rows]), number[decoys.places[mine]] + len(shown)]
+    )
+    labels = [*labels_of(linked.released, pairs.real[shown]), *labels_of(linked.population, pairs.free[shown])]
+    quasi = [
+        DonorColumn.of(name, [labels[owner][place] for owner in owners.tolist()])
+        for place, name in enumerate(linked.released.names)
+    ]
+    together = [DonorColumn.of(column.name, [*column.cells, *decoys.columns[column.name]]) for column in pool.columns]
+    asked = np.concatenate([real, len(pool) + mine])
+    views = filler.means.views
+    codes = np.vstack(
+        [
+            views.codes(linked.released)[pool.owners],
+            views.codes(some(linked.population, pairs.free))[decoys.places],
+        ]
+    )
+    measures = {name: values[asked] for name, values in measured(together, views, codes).items()}
+    others = [DonorColumn.of(column.name, [column.cells[row] for row in asked.tolist()]) for column in together]
+    return LabelledRows([*quasi, *others], owners, np.repeat([False, True], len(shown)), measures)
+
+
+def measured(columns: Sequence[DonorColumn], views: QuasiViews, codes: Ints) -> dict[str, Floats]:
+    """What can be measured of every published row beside its cells, by name of the column."""
+    found: dict[str, Floats] = {}
+    for column in columns:
+        targets, _ = targets_of([column])
+        if targets.shape[1]:
+            rest = targets - PredictiveMeans.of(views, codes, targets).of_codes(codes)
+            found |= {f"{column.name}: residual {place}": values for place, values in enumerate(rest.T)}
+        spelt = ["" if cell is None else str(cell) for cell in column.cells]
+        found[f"{column.name}: digits"] = np.array([len(cell.rstrip("0.")) for cell in spelt], dtype=np.float64)
+        found[f"{column.name}: decimals"] = np.array([len(cell.partition(".")[2]) for cell in spelt], dtype=np.float64)
+        found[f"{column.name}: frequency"] = frequency([column.codes])
+        for place in range(codes.shape[1]):
+            found[f"{column.name}: frequency beside {place}"] = frequency([column.binned, codes[:, place]])
+    pairs = list(combinations(columns, 2))[:MOST_PAIRS]
+    for one, other in pairs:
+        found[f"{one.name}: frequency with {other.name}"] = frequency([one.binned, other.binned])
+    if columns:
+        found["rows: equal"] = frequency([column.codes for column in columns])
+    return found
+
+
+def frequency(codes: Sequence[Ints]) -> Floats:
+    """The logarithm of how many rows are equal in these columns.
+
+    >>> np.exp(frequency([np.array([1, 1, 2]), np.array([0, 0, 0])])).round(9).tolist()
+    [2.0, 2.0, 1.0]
+    """
+    keys, bound = pack(codes, [int(column.max(initial=0)) + 1 for column in codes], len(codes[0]))
+    _, member, groups = group(keys, bound)
+    counted: Floats = np.log(np.bincount(member, minlength=groups))[member]
+    return counted
 
 
 # A small gradient-boosted forest on binned columns, so that the test needs nothing beyond NumPy.
@@ -249,12 +316,11 @@ class BoostedForest:
 
 def _best(columns: Bins, node: Ints, nodes: int, slope: Floats, curve: Floats) -> tuple[Ints, Ints]:
     """Per node the column and the last bin on the left by which the loss falls most."""
-    first, length = node * BINS, nodes * BINS
-    pull, weight = np.zeros((2, nodes, len(columns), BINS))
-    for place, column in enumerate(columns):
-        cells = first + column
-        pull[:, place] = np.bincount(cells, weights=slope, minlength=length).reshape(nodes, BINS)
-        weight[:, place] = np.bincount(cells, weights=curve, minlength=length).reshape(nodes, BINS)
+    shape = (nodes, len(columns), BINS)
+    cells = ((node * len(columns))[None, :] + np.arange(len(columns))[:, None]) * BINS + columns
+    flat, times = cells.ravel(), len(columns)
+    pull = np.bincount(flat, weights=np.tile(slope, times), minlength=nodes * times * BINS).reshape(shape)
+    weight = np.bincount(flat, weights=np.tile(curve, times), minlength=nodes * times * BINS).reshape(shape)
     left, left_weight = pull.cumsum(axis=2), weight.cumsum(axis=2)
     right, right_weight = left[:, :, -1:] - left, left_weight[:, :, -1:] - left_weight
     gain = left**2 / (left_weight + SMOOTHING) + right**2 / (right_weight + SMOOTHING)

@@ -1,13 +1,13 @@
-"""Donor rows near each decoy: which of their columns depend on others, and which values may move."""
+"""Donors: rows of classes as they are published, and which of their columns follow from quasi-identifiers."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from dataclasses import dataclass
+from datetime import date, datetime
 from decimal import Decimal
-from functools import cached_property, reduce
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -16,16 +16,10 @@ import numpy as np
 from discreet.kernel import Classes, Column, Recoding
 from discreet.kernel.arrays import Flags, Floats, Ints, Label, pack
 from discreet.policy import Policy
-from discreet.releases.decoys.nearest_classes import DIGITS, Space
-from discreet.releases.decoys.similarity import Likeness
 from discreet.sources.engine import Cells
 from discreet.sources.table import Table
 from discreet.sources.table_rows import rows_of
 
-ROWS_PER_ROW = 2
-"""Donor rows per row of a decoy."""
-FEWEST = 12
-"""Donor rows of the smallest decoy."""
 BINS = 8
 
 
@@ -97,20 +91,20 @@ def rows_of_classes(table: Table, released: Classes, wanted: Flags, *, drop: Seq
 
 @dataclass(frozen=True, eq=False)
 class Donors:
-    """Rows of some released classes."""
+    """Rows of some classes."""
 
     columns: tuple[DonorColumn, ...]
     owners: Ints
-    """The place of each row's class among the released classes."""
+    """The place of each row's class among the classes they were fetched by."""
 
     def __len__(self) -> int:
         return len(self.owners)
 
     @classmethod
-    def fetch(cls, table: Table, released: Classes, wanted: Flags, *, drop: Sequence[str]) -> Donors:
+    def fetch(cls, table: Table, classes: Classes, wanted: Flags, *, drop: Sequence[str]) -> Donors:
         """The rows of the wanted classes, and of no others, from the engine that holds them."""
-        cells_by_name, owners = rows_of_classes(table, released, wanted, drop=drop)
-        others = {name: cells for name, cells in cells_by_name.items() if name not in released.names}
+        cells_by_name, owners = rows_of_classes(table, classes, wanted, drop=drop)
+        others = {name: cells for name, cells in cells_by_name.items() if name not in classes.names}
         # An order of the rows that depends on what they hold, not on the order in which the engine gave them.
         keys = [owners]
         for cells in others.values():
@@ -122,30 +116,11 @@ class Donors:
         return cls(columns, owners[order])
 
     @cached_property
-    def likeness(self) -> Likeness:
-        """How like rows are to each other."""
-        return Likeness.of([column.codes for column in self.columns], self.owners)
-
-    @cached_property
     def rows(self) -> Mapping[int, Ints]:
         """The rows of each class."""
         order = np.argsort(self.owners, kind="stable")
         places, starts = np.unique(self.owners[order], return_index=True)
         return dict(zip(places.tolist(), np.split(order, starts[1:]), strict=True))
-
-
-def neighbours(
-    space: Space, classes: Classes, sizes: Ints, generator: np.random.Generator, *, per_row: int = ROWS_PER_ROW
-) -> list[Ints]:
-    """The nearest released classes with enough donor rows for each class, the nearest first, ties drawn."""
-    held, luck = space.classes.sizes, generator.random(len(space.classes))
-    shelves, nearest = space.shelves(classes), []
-    for place, size in enumerate(sizes.tolist()):
-        enough = max(per_row * size, FEWEST)
-        places, far = shelves.near(place, held, enough)
-        order = places[np.lexsort([luck[(places - place) % len(luck)], far.round(DIGITS)])]
-        nearest.append(order[: int(np.searchsorted(np.cumsum(held[order]), enough)) + 1])
-    return nearest
 
 
 # Columns that follow from quasi-identifiers: a decoy holds there what every real row of its class would hold.
@@ -184,7 +159,7 @@ class Dependence:
     """Its place among the columns of the donors."""
     by: tuple[View, ...]
     donors: dict[tuple[Label, ...], int]
-    """For each combination of their values, a donor row that shows the value of the column."""
+    """For each combination of their values, a row that shows the value of the column."""
 
     def key(self, label: Sequence[Label]) -> tuple[Label, ...]:
         """The values of a class on which the column hangs."""
@@ -240,29 +215,6 @@ def _packed(keys: Sequence[Ints]) -> Ints:
     return np.unique(packed, return_inverse=True)[1].reshape(-1)
 
 
-# Which columns belong together: a row is spliced along these seams, so that no cell contradicts its neighbour.
-STRONG = 0.5
-"""The association from which on two columns are not torn apart."""
-
-
-def association(one: Ints, other: Ints) -> float:
-    """Cramér's V, corrected for bias (Bergsma 2013): 0 where two columns have nothing to do with each other, 1 where one gives the other.
-
-    >>> round(association(np.array([0, 0, 1, 1] * 9), np.array([1, 1, 0, 0] * 9)), 6)
-    1.0
-    """
-    rows, columns, n = int(one.max()) + 1, int(other.max()) + 1, len(one)
-    if min(rows, columns) < 2 or n < 2:
-        return 0.0
-    seen = np.bincount(one * columns + other, minlength=rows * columns).reshape(rows, columns).astype(np.float64)
-    expected = np.outer(seen.sum(axis=1), seen.sum(axis=0)) / n
-    with np.errstate(divide="ignore", invalid="ignore"):
-        phi = float(np.nansum((seen - expected) ** 2 / expected)) / n
-    excess = max(0.0, phi - (rows - 1) * (columns - 1) / (n - 1))
-    room = min(rows - (rows - 1) ** 2 / (n - 1), columns - (columns - 1) ** 2 / (n - 1)) - 1
-    return float(min(1.0, np.sqrt(excess / room))) if room > 0 else 0.0
-
-
 def determines(one: Ints, other: Ints) -> bool:
     """Whether every value of one column comes with a single value of the other, and comes often enough to say so.
 
@@ -284,143 +236,30 @@ def contradicted(one: Ints, other: Ints) -> bool:
     return len(np.unique(one * width + other)) > len(np.unique(one))
 
 
-def associations(columns: Sequence[DonorColumn]) -> Floats:
-    """Between all pairs of columns; 1 where one determines the other."""
-    found = np.eye(len(columns))
-    for left in range(len(columns)):
-        for right in range(left):
-            one, other = columns[left], columns[right]
-            sure = determines(one.codes, other.codes) or determines(other.codes, one.codes)
-            found[left, right] = found[right, left] = 1.0 if sure else association(one.binned, other.binned)
-    return found
+def numbers_of(column: Column) -> Floats:
+    """What each value at its level is worth: the mean of the values under it, or nan where one of them is no number."""
+    # Whether values are masked from the right, as postcodes are: their digits are no quantity.
+    if any(
+        label is not None and label.endswith("*") and label.strip("*")
+        for labels in column.hierarchy.labels
+        for label in labels
+    ):
+        return np.full(len(column.labels), np.nan)
+    fine = np.array([number_of(label) for label in column.hierarchy.labels[0]])
+    above = column.hierarchy.map(0, column.level)
+    sums = np.bincount(above, weights=fine, minlength=len(column.labels))
+    return np.asarray(sums / np.maximum(np.bincount(above, minlength=len(column.labels)), 1))
 
 
-def blocks(strength: Floats) -> list[list[int]]:
-    """Columns in groups that are strongly associated, each group in the order of the columns."""
-    group = list(range(len(strength)))
-    for left, right in zip(*np.nonzero(strength >= STRONG), strict=True):
-        old, new = group[int(left)], group[int(right)]
-        group = [new if one == old else one for one in group]
-    return [[place for place, one in enumerate(group) if one == name] for name in dict.fromkeys(group)]
-
-
-# Near-unique numbers and dates move to another value between their neighbours, on the same grid: hundreds stay hundreds.
-ALONE = 0.5
-"""The share of values held by one row only from which on a column counts as telling."""
-FEW = 30
-"""Different values up to which a column is left alone: ratings, months, rooms."""
-REACH = 4
-"""Neighbouring values on each side between which a new one is drawn."""
-ATTEMPTS = 8
-MOST_DECIMALS = 9
-_EPOCH = datetime(1970, 1, 1)
-
-
-def alone(column: DonorColumn) -> float:
-    """The share of the cells whose value no other row holds."""
-    held = [cell for cell in column.cells if cell is not None]
-    if not held:
-        return 0.0
-    counts = np.bincount(column.codes)
-    return float((counts[column.codes] == 1).sum() / len(held))
-
-
-def telling(column: DonorColumn) -> bool:
-    """Whether most values are held by one row only."""
-    return len(column.cells) > 1 and alone(column) >= ALONE
-
-
-@dataclass(frozen=True)
-class Grid:
-    """Values of one type as whole numbers of steps, and back."""
-
-    kind: type[Any]
-    places: int = 0
-    """Decimals of numbers."""
-    start: int = 0
-    unit: int = 1
-
-    def number(self, cell: Any) -> int:
-        """A value as a whole number: days of a date, microseconds of a moment, the last decimals of a number."""
-        if self.kind is date:
-            return int(cell.toordinal())
-        if self.kind is datetime:
-            return int((cell - _EPOCH) // timedelta(microseconds=1))
-        spelt = repr(cell) if self.kind is float else cell
-        return int(cell) if self.kind is int else int(Decimal(spelt).scaleb(self.places).to_integral_value())
-
-    def steps(self, cell: Any) -> int:
-        """A value as steps on the grid."""
-        return (self.number(cell) - self.start) // self.unit
-
-    def value(self, step: int) -> Any:
-        """The value so many steps up."""
-        number = self.start + self.unit * step
-        if self.kind is date:
-            return date.fromordinal(number)
-        if self.kind is datetime:
-            return _EPOCH + timedelta(microseconds=number)
-        return number if self.kind is int else self.kind(f"{Decimal(number).scaleb(-self.places):.{self.places}f}")
-
-
-def grid_of(cells: Sequence[Any]) -> Grid | None:
-    """The grid of all values; None where they are neither numbers nor dates, or are codes with leading zeros."""
-    held = [cell for cell in cells if cell is not None]
-    kinds = {type(cell) for cell in held}
-    if len(kinds) != 1 or not kinds < {int, float, Decimal, str, date, datetime}:
-        return None
-    kind, places = kinds.pop(), 0
-    if kind is datetime and any(cell.tzinfo is not None for cell in held):
-        return None
-    if kind in (float, Decimal, str):
-        try:
-            numbers = [Decimal(repr(cell) if kind is float else cell) for cell in held]
-        except ArithmeticError:
-            return None
-        if not all(number.is_finite() for number in numbers):
-            return None
-        decimals = [max(0, -int(number.as_tuple().exponent)) for number in numbers]
-        # Cells of a CSV are text; they are numbers if all of them are spelt as one way of writing numbers spells them.
-        spelling = Grid(kind, decimals[0])
-        if kind is str and any(spelling.value(spelling.number(cell)) != cell for cell in held):
-            return None
-        places = min(MOST_DECIMALS, max(decimals))
-    grid = Grid(kind, places)
-    if kind is date:
-        return grid
-    whole = [grid.number(cell) for cell in held]
-    start = min(whole)
-    return replace(grid, start=start, unit=reduce(math.gcd, (number - start for number in whole)) or 1)
-
-
-def nudged(column: DonorColumn, rows: Ints, fresh: Flags, generator: np.random.Generator) -> list[Any]:
-    """The cells of some rows, those marked fresh moved a little to a value that nobody holds."""
-    cells = [column.cells[row] for row in rows.tolist()]
-    grid = grid_of(column.cells) if fresh.any() else None
-    if grid is None:
-        return cells
-    known = sorted({grid.steps(cell) for cell in column.cells if cell is not None})
-    taken, places = set(known), {step: place for place, step in enumerate(known)}
-    for row in np.flatnonzero(fresh).tolist():
-        if cells[row] is None:
-            continue
-        place = places[grid.steps(cells[row])]
-        low, high = known[max(place - REACH, 0)], known[min(place + REACH, len(known) - 1)]
-        # A step between two others that nobody holds, if one is found soon.
-        for _ in range(ATTEMPTS):
-            step = low + int(generator.random() * (high - low + 1))
-            if step not in taken:
-                break
-        taken.add(step)
-        cells[row] = grid.value(step)
-    return cells
-
-
-def movable(column: DonorColumn) -> bool:
-    """Whether values can be moved: numbers and dates, of which there are many."""
-    return column.numbers is not None and column.distinct > FEW and grid_of(column.cells) is not None
-
-
-def repeated(columns: Sequence[DonorColumn]) -> list[str]:
-    """Columns whose values lead to one row each and cannot be made up, such as free text."""
-    return [column.name for column in columns if telling(column) and grid_of(column.cells) is None]
+def number_of(label: Label) -> float:
+    """A value on a scale, dates in days; not a number where it is neither."""
+    if label is None:
+        return float("nan")
+    try:
+        return float(label)
+    except ValueError:
+        pass
+    try:
+        return float(date.fromisoformat(label[:10]).toordinal())
+    except ValueError:
+        return float("nan")

@@ -58,6 +58,8 @@ class ExpectedClasses:
     """Per class the place of its mark, or -1."""
     decoys: Flags
     """Which classes are decoys."""
+    single: Ints
+    """Per row mark, the place of its class."""
 
     @classmethod
     def of(cls, manifest: Manifest) -> ExpectedClasses:
@@ -72,6 +74,13 @@ class ExpectedClasses:
             raise _contradiction("a real mark is no released class") from None
         if any(marks.labels[mark] in place_of for mark in decoys.tolist()):
             raise _contradiction("a decoy shares its class with people of the data")
+        rows = () if manifest.rows is None else manifest.rows.rows.labels[: len(manifest.rows.rows)]
+        try:
+            single = np.array([place_of[labels] for labels in rows], dtype=np.int64)
+        except KeyError:
+            raise _contradiction("a row mark is in no released class") from None
+        if (mark_of[single] >= 0).any():
+            raise _contradiction("a row mark is in a class that is a mark itself")
         columns, codes = [], []
         classes = released.project(marks.columns)
         for place, (column, own) in enumerate(zip(classes.columns, classes.codes, strict=True)):
@@ -82,12 +91,16 @@ class ExpectedClasses:
             Classes(tuple(columns), tuple(codes), np.concatenate([released.sizes, marks.sizes[decoys]])),
             np.concatenate([mark_of, decoys]),
             np.arange(len(released) + len(decoys)) >= len(released),
+            single,
         )
 
     def of_copy(self, present: Flags, *, people_only: bool = False) -> Classes:
         """The classes of the copy that holds these marks, with or without decoys."""
-        included = np.append(present, True)[self.marks]
-        return self.classes.keep(included & ~self.decoys if people_only else included)
+        of_classes, of_rows = np.split(present, [len(present) - len(self.single)])
+        included = np.append(of_classes, True)[self.marks]
+        lacking = np.bincount(self.single[~of_rows], minlength=len(self.classes))
+        classes = Classes(self.classes.columns, self.classes.codes, self.classes.sizes - lacking)
+        return classes.keep(included & ~self.decoys if people_only else included)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +149,12 @@ class Copying:
                 marks, decoys = self.manifest.codebook.marks, self.manifest.decoys
                 order = [marks.columns.index(name) for name in recoding.names]
                 labels = [tuple(cells[place] for place in order) for cells in marks.labels]
-                marked = Marked(labels, decoys.columns, decoys.places)
+                marked = Marked(
+                    labels,
+                    decoys.columns,
+                    decoys.places,
+                    {} if self.manifest.rows is None else self.manifest.rows.rows.published,
+                )
                 guarded = self.format != "parquet" and policy.formulas == "quote"
                 expected = ExpectedClasses.of(self.manifest)
                 with pooled(self.table, recoding, marked, folder=folders.scratch, guarded=guarded) as pool:
@@ -152,7 +170,7 @@ class Copying:
         self, folders: CopyFolders, pool: Pool, expected: ExpectedClasses, recipient: str, content: str
     ) -> Delivered:
         """Write the data, read them back, and stop unless every class is as it was sealed; then record the copy."""
-        settings, present = self.manifest.settings, self.manifest.codebook.row(recipient)
+        settings, present = self.manifest.settings, self.manifest.present(recipient)
         parcel = folders.make(recipient)
         try:
             target = parcel.target(self.data)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,18 +12,22 @@ import numpy as np
 
 from discreet.errors import Refused, UsageError
 from discreet.kernel import Classes, Countable
+from discreet.kernel.arrays import Label
 from discreet.kernel.classes import Levels
-from discreet.kernel.hierarchy import text
 from discreet.kernel.rules import fitted
 from discreet.kernel.serialise import card
 from discreet.policy import Policy
+from discreet.releases.bait_release import BaitSettings, draft_bait
+from discreet.releases.decoys.donors import rows_of_classes
+from discreet.releases.decoys.matching import DecoyRows
 from discreet.releases.delivery.copies import Copying, Delivered, Format, Watch, recoded
 from discreet.releases.delivery.repository import Copy
 from discreet.releases.delivery.service import Opened, Registry, Where, open_release, registry_of, whoever_asks
 from discreet.releases.manifest import DecoyCells, Manifest, PopulationSummary, ReleaseSettings, fingerprint
 from discreet.releases.marks.codebook import Codebook, Law, Marks
 from discreet.releases.marks.pairing import FEWEST_MARKS
-from discreet.releases.marks.selection import mark
+from discreet.releases.marks.row_marks import RowCodebook
+from discreet.releases.marks.selection import mark, spelling
 from discreet.releases.plan import Node, Preflight, find_node, published_columns, require_releasable
 from discreet.releases.population_link import Linked
 from discreet.releases.preconditions import Gates, check_names
@@ -173,10 +177,13 @@ def release(
     closeness: Any = None,
     force: bool = False,
     approved: bool = True,
+    bait: BaitSettings | None = None,
     store: Where = None,
     actor: str | None = None,
 ) -> Release:
     """Decide who gets which marks, seal that, and commit to it in the ledger; `Release.write` then writes the copies.
+
+    With `bait` copies hold decoys as published instead of marks, for recipients without a list of the population.
 
     Under a name that is known, the same data go on where a failure stopped, with further recipients if there are; other
     data are the next version. With approved=False, copies wait until another custodian calls `Release.approve`.
@@ -186,7 +193,8 @@ def release(
     people = check_names(recipients, "recipient")
     if not people:
         raise UsageError("A release has at least one recipient.", remedy="Name who gets a copy.")
-    settings = ReleaseSettings(k=k, suppression=suppression, loss=loss, law=Law.parse(law).name, row_ids=row_ids)
+    chosen = Law.parse(law).name if bait is None else bait.law
+    settings = ReleaseSettings(k=k, suppression=suppression, loss=loss, law=chosen, row_ids=row_ids)
     who = actor or whoever_asks()
     require_releasable(table)
     state = "approved" if approved else "planned"
@@ -206,7 +214,8 @@ def release(
                     more = previous.with_recipients(added, key=registry.key(name))
                     before = registry.seal(more, actor=who, state=state)
                 return Release(Opened(before, registry.open(before)), table, store, who)
-            levels = _levels_of_next_version(previous, settings, levels)
+            previous.refuse_change_of_bait()
+            levels = levels_of_next_version(previous, settings, levels)
         node = find_node(table, population, settings, levels=levels, diversity=diversity, closeness=closeness)
         settings = replace(settings, requirements=node.requirements)
         manifest = _draft(registry.key(name), name, table, node, settings, people, gates, previous, force=force)
@@ -222,7 +231,7 @@ def _refuse_retired(registry: Registry, name: str, recipients: Sequence[str]) ->
         )
 
 
-def _levels_of_next_version(previous: Manifest, settings: ReleaseSettings, levels: Levels | None) -> Levels:
+def levels_of_next_version(previous: Manifest, settings: ReleaseSettings, levels: Levels | None) -> Levels:
     """The levels of the first version, at which all others are, so that a class is the same class."""
     if previous.settings.law != settings.law:
         raise Refused(
@@ -253,23 +262,26 @@ def _draft(
     force: bool,
 ) -> Manifest:
     """Everything about a version, before it is sealed."""
-    law, linked, policy = Law.parse(settings.law), node.linked, table.policy or Policy()
+    linked, policy = node.linked, table.policy or Policy()
     columns = tuple(column for column in table.published if column not in linked.data.names)
-    if previous is not None:
-        marks, decoys = _carried_over(previous, linked, columns, force=force)
-        foreseen: dict[str, Any] = {"marks": len(marks), "marks_before": len(previous.codebook.marks)}
+    foreseen: dict[str, Any]
+    rows: RowCodebook | None = None
+    if (bait := BaitSettings.parse(settings.law)) is not None:
+        drafted = draft_bait(linked, table, recipients, bait, key=key, release=name)
+        codebook, decoys, foreseen = drafted.codebook, _as_text(drafted.rows, columns), drafted.foreseen
     else:
-        marking = mark(linked, table, key=key, release=name, law=law, force=force)
-        marks, foreseen = marking.marks, Preflight.of(marking, recipients=len(recipients), law=law).to_dict()
-        # Texts from which the columns' types can be made again; a number that is none is not a missing value.
-        cells = {
-            column: [
-                "nan" if isinstance(cell, float) and math.isnan(cell) else text(cell)
-                for cell in marking.decoys.columns.get(column, ())
-            ]
-            for column in columns
-        }
-        decoys = DecoyCells(cells, marking.decoys.places)
+        law = Law.parse(settings.law)
+        if previous is not None:
+            rows = rows_carried_over(previous, linked, table, recipients, key=key)
+            left = 0 if rows is None else len(rows.rows)
+            marks, decoys = carried_over(previous, linked, columns, rows=left, force=force)
+            foreseen = {"marks": len(marks), "marks_before": len(previous.codebook.marks), "row_marks": left}
+        else:
+            marking = mark(linked, table, key=key, release=name, law=law, single_rows=node.only_size, force=force)
+            rows = RowCodebook.of(marking.rows, marking.row_probabilities, recipients, release=name, key=key)
+            marks, foreseen = marking.marks, Preflight.of(marking, recipients=len(recipients), law=law).to_dict()
+            decoys = _as_text(marking.decoys, columns)
+        codebook = Codebook.of(marks, law, recipients, release=name, key=key)
     return Manifest(
         release=name,
         version=1 if previous is None else previous.version + 1,
@@ -284,23 +296,30 @@ def _draft(
         links=linked.links,
         chains={column: chains_of(column, linked.data, linked.population) for column in linked.data.names},
         crowd=PopulationSummary.of(linked.population, sampling=linked.sampling),
-        codebook=Codebook.of(marks, law, recipients, release=name, key=key),
+        codebook=codebook,
         decoys=decoys,
         gates=gates,
         preflight=foreseen,
         published=table.published,
+        rows=rows,
     )
 
 
-def _carried_over(
-    previous: Manifest, linked: Linked, columns: tuple[str, ...], *, force: bool
+def _as_text(rows: DecoyRows, columns: tuple[str, ...]) -> DecoyCells:
+    """Texts from which the columns' types can be made again; a number that is none is not a missing value."""
+    cells = {column: [spelling(cell) for cell in rows.columns.get(column, ())] for column in columns}
+    return DecoyCells(cells, rows.places)
+
+
+def carried_over(
+    previous: Manifest, linked: Linked, columns: tuple[str, ...], *, rows: int, force: bool
 ) -> tuple[Marks, DecoyCells]:
     """The marks that still can be: made-up classes that are not released, and real ones that are.
 
     A recipient who holds two versions compares them. A made-up class that vanishes, a real one that comes back, or a class
     all of whose rows are others than before would be noticed. So the marks of the first version stay marks, with the same
     answer for the same recipient and the same made-up rows, as long as the data allow it; and there are no new ones.
-    `columns` are the published columns of the table other than the quasi-identifiers.
+    `columns` are the published columns of the table other than the quasi-identifiers; `rows` row marks are left as well.
     """
     old, decoys = previous.codebook.marks, previous.decoys
     if set(columns) - set(decoys.columns):
@@ -312,9 +331,10 @@ def _carried_over(
     sizes = linked.released.project(old.columns).lookup(old.labels)
     links = linked.population.project(old.columns).lookup(old.labels)
     places = np.flatnonzero(np.where(old.decoy, (sizes == 0) & (links > 0), sizes > 0))
-    if len(places) < FEWEST_MARKS and not force:
+    if len(places) + rows < FEWEST_MARKS and not force:
+        before = len(old) + (0 if previous.rows is None else len(previous.rows.rows))
         raise Refused(
-            f"Too much has changed since version {previous.version} of '{previous.release}': {len(places)} of its {len(old)} "
+            f"Too much has changed since version {previous.version} of '{previous.release}': {len(places) + rows} of its {before} "
             f"marks are left, and below {FEWEST_MARKS} a leak can hardly be traced.",
             remedy="Start a release of another name; new marks in this one would show recipients which classes they are.",
         )
@@ -328,6 +348,38 @@ def _carried_over(
         links=links[places],
         partners=number[old.partners[places]],
     )
-    rows = np.flatnonzero(np.isin(decoys.places, places)).tolist()
-    cells = {name: [decoys.columns[name][row] for row in rows] for name in columns}
-    return marks, DecoyCells(cells, np.searchsorted(places, decoys.places[rows]))
+    kept = np.flatnonzero(np.isin(decoys.places, places)).tolist()
+    cells = {name: [decoys.columns[name][row] for row in kept] for name in columns}
+    return marks, DecoyCells(cells, np.searchsorted(places, decoys.places[kept]))
+
+
+def rows_carried_over(
+    previous: Manifest, linked: Linked, table: Table, recipients: Sequence[str], *, key: bytes
+) -> RowCodebook | None:
+    """The row marks whose rows are still there and can still be spared."""
+    book = previous.rows
+    if book is None or not len(book.rows.labels):
+        return book
+    rows = book.rows
+    sizes = linked.released.project(rows.columns).lookup(rows.labels[: rows.marks])
+    wanted = linked.released.project(rows.columns)
+    asked = set(rows.labels)
+    held = np.array([labels in asked for labels in wanted.tuples()], dtype=bool)
+    cells, _ = rows_of_classes(table, linked.released, held, drop=(table.policy or Policy()).unpublished)
+    names = sorted(rows.cells)
+    there = Counter(
+        zip(
+            zip(*(cells[name] for name in rows.columns), strict=True),
+            zip(*(map(spelling, cells[name]) for name in names), strict=True),
+            strict=True,
+        )
+    )
+    kept, spare = [], Counter[tuple[Label, ...]]()
+    for place, labels in enumerate(rows.labels[: rows.marks]):
+        whole = (labels, tuple(rows.cells[name][place] for name in names))
+        if there[whole] > 0 and spare[labels] < sizes[place] - linked.k:
+            there[whole] -= 1
+            spare[labels] += 1
+            kept.append(place)
+    places = np.array(kept, dtype=np.int64)
+    return RowCodebook.of(rows.only(places), book.probabilities[places], recipients, release=previous.release, key=key)

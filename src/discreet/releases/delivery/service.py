@@ -233,6 +233,7 @@ class Opened:
             chains={name: tuple(chains) for name, chains in manifest.chains.items()},
             rules=manifest.rules,
             decoys=manifest.decoys,
+            rows=manifest.rows,
         )
 
     def __repr__(self) -> str:

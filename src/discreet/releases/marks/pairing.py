@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import UsageError
-from discreet.kernel import Classes
+from discreet.kernel import Classes, Coded
 from discreet.kernel.arrays import Flags, Floats, Ints, Label
-from discreet.releases.decoys.nearest_classes import Space
+from discreet.releases.decoys.matching import shrunken
 from discreet.releases.marks.codebook import Law, Marks, secret_probabilities
 from discreet.releases.population_link import Linked
 
 FEWEST_MARKS = 30
 """Below so many a leak can hardly be traced."""
-NEAR = 0.95
-"""The share of real classes whose distance to the nearest other one a decoy must not exceed."""
+SCARCE = 0.05
+"""Decoys keep away from values whose classes are released as seldom as those of this share of real ones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,9 +48,8 @@ def paired(linked: Linked, band: AmbiguityBand, generator: np.random.Generator, 
     """
     if not len(band.real) or not len(band.free):
         return MarkPairs(band.real[:0], band.free[:0])
-    space = Space(linked.released)
-    limit = np.quantile(space.nearest(some(linked.released, band.real), itself=band.real), NEAR)
-    free = generator.permutation(band.free[space.nearest(some(linked.population, band.free)) <= limit + 1e-9])
+    real_odds, free_odds = surplus(linked, band)
+    free = generator.permutation(band.free[free_odds >= np.quantile(real_odds, SCARCE) - 1e-9])
     real = generator.permutation(band.real)
     left, right = np.log(linked.links[real]), np.log(linked.population.sizes[free])
     pairs = closest(left, right)
@@ -59,6 +58,26 @@ def paired(linked: Linked, band: AmbiguityBand, generator: np.random.Generator, 
     real, free = real[pairs[:, 0]], free[pairs[:, 1]]
     order = np.argsort(linked.links[real] + linked.population.sizes[free], kind="stable")
     return MarkPairs(real[order], free[order])
+
+
+def surplus(linked: Linked, band: AmbiguityBand) -> tuple[Floats, Floats]:
+    """How much oftener than their link counts say classes with like values are released, for real and free classes.
+
+    Data are seldom an even sample: where one value is hardly collected, a decoy with it would stand out.
+    """
+    shown = [labels_of(linked.released, band.real), labels_of(linked.population, band.free)]
+    links = np.concatenate([linked.links[band.real], linked.population.sizes[band.free]])
+    there = np.arange(len(links)) < len(band.real)
+    rest = there - chances(links, sampling=linked.sampling, k=linked.k)
+    found = np.zeros(len(links))
+    for place in range(len(linked.released.names)):
+        values = Coded.of([label[place] for labels in shown for label in labels])
+        # What the other classes of the same value say: a class must not vouch for itself.
+        left, groups, number = rest - found, values.codes, len(values.values)
+        held, sums = np.bincount(groups, minlength=number), np.bincount(groups, weights=left, minlength=number)
+        drawn = shrunken(left, groups, number) * held / np.where(sums == 0, 1.0, sums)
+        found += (drawn * np.where(held > 1, 1, 0))[groups] * (sums[groups] - left) / np.maximum(held[groups] - 1, 1)
+    return found[there], found[~there]
 
 
 def affordable(
@@ -279,6 +298,8 @@ class AmbiguityBand:
 
 
 # How many pairs a release can afford: real rows that a copy loses, and how far any column may shift by it.
+ENOUGH_FOR_CLAIMS = 120
+"""Class marks with which claims name a leaker; up to so many may cost more rows on average."""
 UNLUCKY = 1e-6
 """The share of copies that may lose more than the budget says."""
 
@@ -288,19 +309,23 @@ class MarkBudget:
     """What marks may cost."""
 
     rows: float = 0.05
-    """The share of released rows that a copy may lose."""
+    """The share of released rows that a copy may lose by class marks."""
+    average: float = 0.01
+    """The share that it may lose on average: power rests on row marks, which are spread over all values."""
     shift: float = 0.005
     """The most by which the share of any value of any column may change."""
 
     def __post_init__(self) -> None:
-        for name, value in (("rows", self.rows), ("shift", self.shift)):
+        for name, value in (("rows", self.rows), ("average", self.average), ("shift", self.shift)):
             if not 0 < value < 1:
                 raise UsageError(f"The budget of {name} is a share between 0 and 1.", remedy="Leave it out.")
 
     def pairs(self, sizes: Ints, probabilities: Floats, *, released: int) -> int:
         """How many of the pairs, in their order, can be marks before a copy may lose too much."""
-        lost = worst_lost(sizes, probabilities)
-        return int(np.searchsorted(lost, self.rows * released, side="right"))
+        lost, mean = worst_lost(sizes, probabilities), np.cumsum(sizes * (1 - probabilities))
+        most = int(np.searchsorted(lost, self.rows * released, side="right"))
+        enough = max(ENOUGH_FOR_CLAIMS // 2, int(np.searchsorted(mean, self.average * released, side="right")))
+        return min(most, enough)
 
 
 def expected_lost(sizes: Ints, probabilities: Floats) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,14 +11,13 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import Refused, UsageError
-from discreet.kernel.arrays import Floats, Label
+from discreet.kernel.arrays import Floats, Ints, Label
 from discreet.kernel.hierarchy import text
 from discreet.kernel.serialise import json_of
 from discreet.policy import Policy
-from discreet.releases.decoys.detectability import DetectabilityResult, exhibit, told
-from discreet.releases.decoys.donors import Donors, repeated
-from discreet.releases.decoys.nearest_classes import number_of
-from discreet.releases.decoys.synthesis import DecoyRows, Filler
+from discreet.releases.decoys.detectability import DetectabilityResult, exhibit, most_telling, told
+from discreet.releases.decoys.donors import Donors, number_of
+from discreet.releases.decoys.matching import DecoyRows, Filler
 from discreet.releases.marks.codebook import DEFAULT, Law, Marks, derive, secret_probabilities
 from discreet.releases.marks.pairing import (
     FEWEST_MARKS,
@@ -25,6 +25,7 @@ from discreet.releases.marks.pairing import (
     MarkBudget,
     MarkPairs,
     affordable,
+    ambiguous,
     as_marks,
     expected_lost,
     labels_of,
@@ -34,6 +35,7 @@ from discreet.releases.marks.pairing import (
     some,
     worst_lost,
 )
+from discreet.releases.marks.row_marks import RowMarks, ValueLosses, choose_rows, losses_of
 from discreet.releases.population_link import Linked
 from discreet.sources.table import Table
 from discreet.wording import brief_percent
@@ -109,28 +111,40 @@ class Marking:
     band: AmbiguityBand
     pairs: int
     """Pairs that could have been marks."""
+    rows: RowMarks
+    row_probabilities: Floats
+    """Per row mark, the secret probability of being present."""
+    losses: tuple[ValueLosses, ...]
+    """Per column, what copies lack of its values."""
 
     @cached_property
     def rows_lost(self) -> float:
         """The share of released rows that a copy lacks on average."""
-        real = ~self.marks.decoy
-        return expected_lost(self.marks.sizes[real], self.probabilities[real]) / self.linked.released.records
+        return expected_lost(*self._lost) / self.linked.released.records
 
     @cached_property
     def most_lost(self) -> float:
         """The share of released rows that fewer than one copy in a million lacks."""
-        real = ~self.marks.decoy
-        lost = worst_lost(self.marks.sizes[real], self.probabilities[real])
+        lost = worst_lost(*self._lost)
         return float(lost[-1]) / self.linked.released.records if len(lost) else 0.0
+
+    @property
+    def _lost(self) -> tuple[Ints, Floats]:
+        """The rows of each mark that a copy may lack, and the probability that it does not."""
+        real, ones = ~self.marks.decoy, np.ones(len(self.rows), dtype=np.int64)
+        sizes = np.concatenate([self.marks.sizes[real], ones])
+        return sizes, np.concatenate([self.probabilities[real], self.row_probabilities])
 
     to_dict = json_of(
         "pairs_available=pairs rows_lost most_lost gate shifts",
         marks=lambda self: len(self.marks),
+        row_marks=lambda self: len(self.rows),
         band=lambda self: {"real": len(self.band.real), "free": len(self.band.free)},
     )
 
     def __repr__(self) -> str:
-        return f"Marking({len(self.marks)} marks, {brief_percent(self.rows_lost)} of rows lost per copy, gate {self.gate.auc:.2f})"
+        lost = brief_percent(self.rows_lost)
+        return f"Marking({len(self.marks)} marks, {len(self.rows)} row marks, {lost} of rows lost per copy, gate {self.gate.auc:.2f})"
 
 
 def mark(
@@ -141,12 +155,13 @@ def mark(
     release: str,
     law: Law = DEFAULT,
     budget: MarkBudget | None = None,
+    single_rows: bool = True,
     force: bool = False,
 ) -> Marking:
-    """Choose marks within the budget and make up the rows of their decoys; refused where that cannot be done well.
+    """Choose marks within the budget and fill their decoys; refused where that cannot be done well.
 
     Decoys that a classifier detects are replaced, at most twice. `force` goes on with too few marks, with detectable
-    decoys, and with columns whose values can only be repeated.
+    decoys, and with columns whose values can only be repeated. With `single_rows`, copies lack single rows as well.
     """
     # The columns that are not published.
     policy = table.policy or Policy()
@@ -158,7 +173,7 @@ def mark(
     drop, budget = policy.unpublished, budget or MarkBudget()
     band = AmbiguityBand.of(linked)
     for attempt in range(ATTEMPTS):
-        # One choice of marks, with decoys made up for it and put before the classifier.
+        # One choice of marks, with decoys for it put before the classifier.
         again = f"/attempt {attempt}" if attempt else ""
         for_pairs, for_decoys, for_gate = (
             np.random.default_rng(list(derive(key, f"{purpose}/{release}{again}")))
@@ -166,42 +181,89 @@ def mark(
         )
         available = paired(linked, band, for_pairs, budget=budget)
         pairs = affordable(linked, available, law, budget=budget, release=release, key=key)
-        _refuse_few(len(pairs), force=force)
-        if not len(pairs):
-            return _none(linked, band, available)
-        pairs, decoys, filler = _filled(linked, table, pairs, for_decoys, drop=drop, force=force)
+        pairs, decoys, filler, short = _filled(linked, table, pairs, for_decoys, drop=drop)
         # As many of them as leave every column within the budget.
         marks = as_marks(linked, pairs)
         chance, half = secret_probabilities(marks, law, release=release, key=key), len(pairs)
         changes = marks.sizes.astype(np.float64) * np.where(marks.decoy, chance, chance - 1)
         order = np.arange(2 * half).reshape(2, half).T.ravel()
         by_pair = [marks.labels[place] for place in order.tolist()]
-        shifts = {
-            name: shifts_so_far(
-                people_by(linked.released, name),
-                [label[place] for label in by_pair],
-                changes[order],
-                at=range(1, 2 * half, 2),
-            )
-            for place, name in enumerate(marks.columns)
-        } | other_shifts(table, filler.donors, pairs, decoys, chance)
+        shifts: dict[str, Floats] = {}
+        if half:
+            shifts = {
+                name: shifts_so_far(
+                    people_by(linked.released, name),
+                    [label[place] for label in by_pair],
+                    changes[order],
+                    at=range(1, 2 * half, 2),
+                )
+                for place, name in enumerate(marks.columns)
+            } | other_shifts(table, filler.released, pairs, decoys, chance)
         # Shifts go up and down as pairs are added, so more pairs may do where fewer would not.
-        fine = np.flatnonzero(np.max(list(shifts.values()), axis=0) <= budget.shift)
+        fine = np.flatnonzero(np.max(list(shifts.values()), axis=0) <= budget.shift) if half else np.arange(0)
         count = int(fine[-1]) + 1 if len(fine) else 0
         last = {name: float(moved[count - 1]) if count else 0.0 for name, moved in shifts.items()}
         pairs, decoys = pairs.only(slice(count)), decoys.only(np.arange(count))
-        _refuse_few(len(pairs), force=force)
-        if not len(pairs):
-            return _none(linked, band, available)
-        gate = told(exhibit(linked, filler.donors, pairs, decoys), for_gate)
+        gate = DetectabilityResult(0.5, 1.0, 0, 0)
+        if len(pairs):
+            shown = exhibit(linked, filler, pairs, decoys, for_gate)
+            gate = told(shown, for_gate)
         if force or not gate.refused:
-            marks, placed = as_marks(linked, pairs), DecoyRows(decoys.columns, decoys.places + len(pairs))
-            chance = secret_probabilities(marks, law, release=release, key=key)
-            return Marking(linked, marks, placed, gate, last, chance, band, len(available))
-    raise Refused(
-        f"A classifier tells decoys from real classes with AUC {gate.auc:.2f} (0.5 is guessing, up to {gate.floor:.2f} may be luck).",
-        remedy="Leave out columns that depend closely on the quasi-identifiers, or force it.",
+            break
+    else:
+        worst, alone = most_telling(shown, for_gate)
+        raise Refused(
+            f"A classifier tells decoys from real classes with AUC {gate.auc:.2f} (0.5 is guessing, up to {gate.floor:.2f} may be luck); "
+            f"column '{worst}' tells most, by itself {alone:.2f}.",
+            remedy=f"Leave out '{worst}', publish the quasi-identifier that it hangs on more coarsely, or force it.",
+        )
+    marks, placed = as_marks(linked, pairs), DecoyRows(decoys.columns, decoys.places + len(pairs))
+    chance = secret_probabilities(marks, law, release=release, key=key)
+    rows, losses = single_rows_of(
+        linked, filler.released, pairs, chance, key=key, release=release, none=not single_rows
     )
+    if len(marks) + len(rows) < FEWEST_MARKS and not force:
+        raise short or Refused(
+            f"Only {len(marks) + len(rows)} classes and rows can be marks, and below {FEWEST_MARKS} a leak can hardly be traced.",
+            remedy="Release more people or more detail, so that more classes have rows to spare or are of doubtful size; or force it.",
+        )
+    return Marking(
+        linked,
+        marks,
+        placed,
+        gate,
+        last,
+        chance,
+        band,
+        len(available),
+        rows,
+        rows.probabilities(release=release, key=key),
+        losses,
+    )
+
+
+def single_rows_of(
+    linked: Linked,
+    donors: Donors,
+    pairs: MarkPairs,
+    chance: Floats,
+    *,
+    key: bytes,
+    release: str,
+    none: bool,
+) -> tuple[RowMarks, tuple[ValueLosses, ...]]:
+    """The row marks of a release, and what all its marks cost each value."""
+    losses = losses_of(linked, donors, pairs.real, chance[: len(pairs)])
+    doubtful = ambiguous(linked.links, sampling=linked.sampling, k=linked.k)
+    doubtful[pairs.real] = True
+    taken = spared = np.arange(0)
+    if not none:
+        generator = np.random.default_rng(list(derive(key, f"rows/{release}")))
+        taken, spared = choose_rows(linked, donors, losses, doubtful, generator)
+    rows = np.concatenate([taken, spared]).astype(np.int64)
+    owners = donors.owners[rows]
+    cells = {column.name: [spelling(column.cells[row]) for row in rows.tolist()] for column in donors.columns}
+    return RowMarks(linked.released.names, tuple(labels_of(linked.released, owners)), cells, len(taken)), tuple(losses)
 
 
 def _filled(
@@ -211,43 +273,36 @@ def _filled(
     generator: np.random.Generator,
     *,
     drop: tuple[str, ...],
-    force: bool,
-) -> tuple[MarkPairs, DecoyRows, Filler]:
-    """The pairs whose decoys can be filled, and the rows of these."""
+) -> tuple[MarkPairs, DecoyRows, Filler, Refused | None]:
+    """The pairs whose decoys can be filled, the rows of these, and what to say where they are too few."""
     sizes, free = linked.released.sizes[pairs.real], some(linked.population, pairs.free)
-    filler = Filler.fetch(table, linked.released, linked.population, free, sizes, pairs.real, generator, drop=drop)
-    copied = repeated(filler.donors.columns)
-    if copied and not force:
-        raise Refused(
-            f"Column '{copied[0]}' holds values that hardly two people share and that cannot be made up; a decoy that repeats one "
-            "leads to the row it was taken from.",
-            remedy='Leave the column out (role "identifier"), make it coarser, or force it.',
-        )
+    filler = Filler.fetch(table, linked, int(sizes.sum()), pairs.real, generator, drop=drop)
     everywhere = labels_of(linked.population, pairs.free)
     # Every column that follows from its quasi-identifiers must be known.
     known = np.array([[follows.knows(label) for follows in filler.follows] for label in everywhere], dtype=bool)
     fit = np.flatnonzero(known.reshape(len(everywhere), len(filler.follows)).all(axis=1))
-    if 2 * len(fit) < FEWEST_MARKS and len(fit) < len(pairs) and not force:
+    short: Refused | None = None
+    if 2 * len(fit) < FEWEST_MARKS and len(fit) < len(pairs):
         worst = filler.follows[int(np.argmin(known.sum(axis=0)))]
-        raise Refused(
-            f"Column '{filler.donors.columns[worst.column].name}' follows from the quasi-identifiers, and what it would be in classes that are "
+        short = Refused(
+            f"Column '{filler.released.columns[worst.column].name}' follows from the quasi-identifiers, and what it would be in classes that are "
             "not released is not known.",
             remedy="Leave the column out; recipients can derive it anyway.",
         )
     labels = [everywhere[place] for place in fit.tolist()]
-    return pairs.only(fit), filler.decoys(some(free, fit), labels, sizes[fit], generator), filler
-
-
-def _none(linked: Linked, band: AmbiguityBand, available: MarkPairs) -> Marking:
-    """No marks at all, which only force allows."""
-    nobody = available.only(slice(0))
-    none, gate = DecoyRows({}, nobody.real), DetectabilityResult(0.5, 1.0, 0, 0)
-    return Marking(linked, as_marks(linked, nobody), none, gate, {}, np.zeros(0), band, len(available))
-
-
-def _refuse_few(pairs: int, *, force: bool) -> None:
-    if 2 * pairs < FEWEST_MARKS and not force:
-        raise Refused(
-            f"Only {2 * pairs} classes can be marks, and below {FEWEST_MARKS} a leak can hardly be traced.",
-            remedy="Release more detail or allow more suppression, so that more classes are of doubtful size; or force it.",
+    decoys = filler.decoys(some(free, fit), labels, sizes[fit], generator)
+    # Where donors run out, there are fewer decoys.
+    filled = np.unique(decoys.places)
+    if 2 * len(filled) < FEWEST_MARKS and len(filled) < len(fit):
+        short = Refused(
+            f"Decoys are made of the {linked.suppressed.records:,} people who are left out of all copies, and these suffice for "
+            f"{len(filled):,} of {len(fit):,} decoys.",
+            remedy="Allow more suppression or publish more detail, so that more people are left out; or force it.",
         )
+    rows = DecoyRows(decoys.columns, np.searchsorted(filled, decoys.places))
+    return pairs.only(fit[filled]), rows, filler, short
+
+
+def spelling(cell: Any) -> Label:
+    """A cell as a text of which its type can be made; a number that is none is not a missing value."""
+    return "nan" if isinstance(cell, float) and math.isnan(cell) else text(cell)

@@ -12,8 +12,9 @@ import numpy as np
 
 from discreet.errors import ColumnError, UsageError
 from discreet.kernel import Classes, Coded, Flat, Hierarchy, Histogram, Rule
-from discreet.kernel.arrays import Ints, Label
+from discreet.kernel.arrays import Flags, Floats, Ints, Label
 from discreet.releases.marks.codebook import Codebook, canonical, real_marks
+from discreet.releases.marks.row_marks import RowCodebook
 from discreet.releases.population_link import Linked
 from discreet.sources import Table, read
 
@@ -193,6 +194,8 @@ class Traceable:
     """Per quasi-identifier, how raw values become labels."""
     decoys: DecoyTuples | None = None
     """The other columns of decoys, for leaks that lost their quasi-identifiers."""
+    rows: RowCodebook | None = None
+    """Single rows that some copies lack, with control rows; None in releases of the first design."""
 
     def __post_init__(self) -> None:
         if tuple(self.released.names) != tuple(self.columns) or len(self.links) != len(self.released):
@@ -210,6 +213,7 @@ class Traceable:
         release: str,
         rules: Mapping[str, Rule] | None = None,
         decoys: DecoyTuples | None = None,
+        rows: RowCodebook | None = None,
     ) -> Traceable:
         """From the table beside its population, as it was when the release was made."""
         chains = {name: chains_of(name, linked.data, linked.population) for name in linked.data.names}
@@ -224,6 +228,7 @@ class Traceable:
             chains=chains,
             rules=rules or {},
             decoys=decoys,
+            rows=rows,
         )
 
     def __repr__(self) -> str:
@@ -270,8 +275,42 @@ class Traceable:
 
     @cached_property
     def base(self) -> Ints:
-        """Rows of each released class that every copy has: none where it is a mark."""
-        return np.where(real_marks(self.codebook.marks, self.released), 0, self.released.sizes)
+        """Rows of each released class that every copy has: none where it is a mark, all but its row marks elsewhere."""
+        lacking = np.zeros(len(self.released), dtype=np.int64)
+        if self.row_marks:
+            place_of = {key: place for place, key in enumerate(zip(*self.released_codes, strict=True))}
+            for key in zip(*(codes[: self.row_marks] for codes in self.row_codes), strict=True):
+                lacking[place_of[key]] += 1
+        return np.where(real_marks(self.codebook.marks, self.released), 0, self.released.sizes - lacking)
+
+    @property
+    def row_marks(self) -> int:
+        """How many single rows are marks."""
+        return 0 if self.rows is None else len(self.rows.rows)
+
+    @cached_property
+    def row_codes(self) -> tuple[Ints, ...]:
+        """Per quasi-identifier, the published label of each row mark, then of each control row."""
+        labels = () if self.rows is None else self.rows.rows.labels
+        return tuple(_places(ladder, [row[place] for row in labels]) for place, ladder in enumerate(self.ladders))
+
+    @property
+    def dealt(self) -> bool:
+        """Whether marks are bait: dealt to one recipient each, and so not independent of each other."""
+        partners = self.codebook.marks.partners
+        return len(partners) > 0 and bool((partners == np.arange(len(partners))).all())
+
+    @property
+    def probabilities(self) -> Floats:
+        """The secret probability of every mark: those of classes, then those of rows."""
+        own = self.codebook.probabilities
+        return own if self.rows is None else np.concatenate([own, self.rows.probabilities])
+
+    @property
+    def present(self) -> Flags:
+        """Who has which mark: those of classes, then those of rows."""
+        own = self.codebook.present
+        return own if self.rows is None else np.concatenate([own, self.rows.present], axis=1)
 
 
 def _places(ladder: PublishedLevel, labels: Sequence[Label]) -> Ints:

@@ -144,6 +144,8 @@ def origin_of(traceable: Traceable, claims: ClaimsByPlace) -> ClaimOrigin:
         if planted[band]:
             whole = max(classes[band], planted[band], number)
             pmf = np.convolve(pmf, hypergeometric(whole, planted[band], number))
+    # Half of what a copy holds are decoys only where marks are pairs, as those of bait are not.
+    paired = bool((marks.partners != np.arange(len(marks))).any())
     richest = max((number / max(classes[band], number) for band, number in planted.items()), default=0.0)
     pmf = np.convolve(pmf, binomial(claims.nowhere, richest))
     return ClaimOrigin(
@@ -151,7 +153,7 @@ def origin_of(traceable: Traceable, claims: ClaimsByPlace) -> ClaimOrigin:
         decoys=decoys,
         expected=float(np.arange(len(pmf)) @ pmf),
         p_value=min(1.0, float(pmf[decoys:].sum())),
-        own_copy=float(binomial(len(hit), 0.5)[: decoys + 1].sum()) if len(hit) else None,
+        own_copy=float(binomial(len(hit), 0.5)[: decoys + 1].sum()) if len(hit) and paired else None,
     )
 
 

@@ -11,8 +11,10 @@ import numpy as np
 
 from discreet.errors import DataError, EmptySource
 from discreet.kernel import Coded, Histogram
-from discreet.kernel.arrays import Flags, Ints, group, pack, total
+from discreet.kernel.arrays import Flags, Floats, Ints, group, pack, total
+from discreet.kernel.hierarchy import text
 from discreet.releases.tracing.case import STRANGER, Key, PublishedLevel, SuspectTable, Traceable
+from discreet.releases.tracing.row_matches import LeakedRows, RowEvidence, StoredRows, row_evidence
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +24,7 @@ class Sightings:
     counts: Ints
     base: Ints
     cells: Ints
-    """The cell of each mark; -1 where the file cannot show it."""
+    """The cell of each mark, those of classes and then those of rows; -1 where the file cannot show it."""
     sizes: Ints
     rows: int
     foreign: int
@@ -84,7 +86,7 @@ def sightings_of(traceable: Traceable, table: SuspectTable) -> Sightings:
         counts=counts,
         base=base,
         cells=cells,
-        sizes=traceable.codebook.marks.sizes,
+        sizes=np.concatenate([traceable.codebook.marks.sizes, np.ones(traceable.row_marks, dtype=np.int64)]),
         rows=rows,
         foreign=foreign + int(histogram.counts[strange & ~coarser].sum()),
         left_out=int(histogram.counts[coarser].sum()),
@@ -125,9 +127,10 @@ def _cells(traceable: Traceable, used: Sequence[Recognised], counts: Ints, good:
     parts = [
         [up[traceable.released_codes[place][everywhere]] for up, place in zip(upwards, places, strict=True)],
         [up[traceable.mark_codes[place]] for up, place in zip(upwards, places, strict=True)],
+        [up[traceable.row_codes[place][: traceable.row_marks]] for up, place in zip(upwards, places, strict=True)],
         [one.codes[good] for one in used],
     ]
-    base, marks = traceable.base[everywhere], len(traceable.codebook.marks)
+    base, marks = traceable.base[everywhere], len(traceable.codebook.marks) + traceable.row_marks
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
     sizes = [len(one.ladder.hierarchy.labels[one.step]) for one in used]
     keys, bound = pack(columns, sizes, len(base) + marks + int(good.sum()))
@@ -139,6 +142,67 @@ def _cells(traceable: Traceable, used: Sequence[Recognised], counts: Ints, good:
     rows = total(theirs, counts[good], groups)
     whole = total(member[: len(base)], base, groups)
     return rows[known], whole[known], number[member[len(base) : len(base) + marks]], int(rows[~known].sum())
+
+
+def rows_seen(traceable: Traceable, table: SuspectTable, columns: Mapping[str, int]) -> RowsSeen | None:
+    """What the other columns of the file say of single rows and decoys."""
+    book, decoys = traceable.rows, traceable.decoys
+    if book is None:
+        return None
+    names = [name for name in book.rows.cells if name in table.columns]
+    if not names:
+        return None
+    quasi = [ladder.name for ladder in traceable.ladders if ladder.name in columns]
+    histogram = table.counted([*quasi, *names])
+    of_decoys = np.asarray(() if decoys is None else decoys.places, dtype=np.int64)
+    good = np.ones(len(histogram.counts), dtype=bool)
+    parts: list[tuple[Ints, Ints]] = []
+    for place, ladder in enumerate(traceable.ladders):
+        if ladder.name not in columns:
+            continue
+        column = recognise(ladder, histogram.columns[ladder.name], histogram.counts)
+        if column is None or column.step != columns[ladder.name]:
+            continue
+        up = ladder.hierarchy.map(0, column.step)
+        own = np.concatenate([traceable.row_codes[place], traceable.mark_codes[place][of_decoys]])
+        parts.append((up[own], column.codes))
+        good &= ~column.coarser & (column.codes >= 0)
+    ours = np.zeros(len(book.rows.labels) + len(of_decoys), dtype=np.int64)
+    theirs = np.zeros(int(good.sum()), dtype=np.int64)
+    for own, codes in parts:
+        width = int(max(own.max(initial=0), codes.max(initial=0))) + 1
+        ours, theirs = ours * width + own, theirs * width + codes[good]
+    cells = {
+        name: [*book.rows.cells[name], *map(text, () if decoys is None else decoys.columns[name])] for name in names
+    }
+    controls = np.zeros(len(ours), dtype=bool)
+    controls[len(book.rows) : len(book.rows.labels)] = True
+    leaked = {name: Coded(histogram.columns[name].values, histogram.columns[name].codes[good]) for name in names}
+    evidence = row_evidence(StoredRows(ours, cells, controls), LeakedRows(theirs, leaked, histogram.counts[good]))
+    return None if evidence is None else RowsSeen(evidence, len(book.rows), len(book.rows.labels), of_decoys)
+
+
+@dataclass(frozen=True, eq=False)
+class RowsSeen:
+    """Evidence of single rows: those that are marks, control rows, then those of decoys."""
+
+    evidence: RowEvidence
+    marks: int
+    decoys_from: int
+    of_decoys: Ints
+    """Per row of a decoy, the place of its mark."""
+
+    def of_marks(self) -> tuple[Floats, Floats]:
+        """Per row mark, the logarithm of the likelihood if it is shown, and if it is not."""
+        return self.evidence.shown[: self.marks], self.evidence.hidden[: self.marks]
+
+    def of_classes(self, marks: int) -> tuple[Floats, Floats]:
+        """The same per class mark, by the rows of decoys; 0 for others."""
+        shown, hidden = (
+            np.bincount(self.of_decoys, weights=logs[self.decoys_from :], minlength=marks).astype(np.float64)
+            for logs in (self.evidence.shown, self.evidence.hidden)
+        )
+        return shown, hidden
 
 
 def sightings_of_decoys(traceable: Traceable, table: SuspectTable, original: Any = None) -> Sightings:
@@ -161,7 +225,7 @@ def sightings_of_decoys(traceable: Traceable, table: SuspectTable, original: Any
         shared.update(_tuples(SuspectTable.of(original).counted(names).columns, names))
     owners = {cells: place for cells, place in owners.items() if cells not in shared}
     histogram = table.counted(names)
-    marks = len(traceable.codebook.marks)
+    marks = len(traceable.codebook.marks) + traceable.row_marks
     counts, sizes = np.zeros(marks, dtype=np.int64), np.bincount(list(owners.values()), minlength=marks)
     for cells, number in zip(_tuples(histogram.columns, names), histogram.counts.tolist(), strict=True):
         if cells in owners:

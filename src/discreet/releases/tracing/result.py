@@ -31,7 +31,7 @@ class RecipientEvidence:
     posterior: float
     accused: bool
     p_value: float | None = None
-    """Of a leaked file: how often a recipient who never had a copy would look as bad."""
+    """Of a leaked file: a bound on how often a recipient who never had a copy would look as bad; one over the e-value."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,6 @@ class Trace:
     """Rows, classes and marks, by what became of them."""
     origin: ClaimOrigin | None = None
     best_p_value: float | None = None
-    dummies: int | None = None
     columns: Mapping[str, int] = field(default_factory=dict)
     """Of a leaked file: the columns that were used, and how many levels above the published one they are."""
     notes: tuple[str, ...] = ()
@@ -95,7 +94,7 @@ class Trace:
 
     to_dict = json_of(
         "release kind fingerprint source accused alpha prior family log10_needed possible best_log10_e "
-        "best_p_value dummies recipients=standings counts incidents origin columns notes",
+        "best_p_value recipients=standings counts incidents origin columns notes",
         words=lambda self: self.words(),
     )
 
@@ -172,7 +171,7 @@ def statements(trace: Trace) -> Iterator[TraceStatement]:
         says = f"Nobody is accused. The strongest evidence is against {first.recipient}: {_strength(trace, first)}."
         yield TraceStatement("recipients", f"{says} {best}", then)
     others = "" if trace.family == len(trace.standings) else " (some of them still to come)"
-    looks = " The rate is that of one file and one look: twenty looks at one file with a row less each gave 0.24 % in a trial."
+    looks = " The rate is that of one file: several files of one release are several looks."
     yield TraceStatement(
         "error-rate",
         f"Were all {count(trace.family, 'recipient', 'recipients')}{others} innocent, anybody would be accused in at most "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from hashlib import sha256
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,9 +13,17 @@ from discreet.errors import UsageError
 from discreet.kernel.arrays import Flags, Floats, Ints
 from discreet.releases.marks.codebook import Codebook
 from discreet.releases.tracing.case import ClaimedClasses, ClaimsByPlace, SuspectTable, Traceable
-from discreet.releases.tracing.evidence import log_e_values, log_mean, origin_of, posterior, threshold
-from discreet.releases.tracing.likelihood import Scoring, fitted
-from discreet.releases.tracing.observed_marks import sightings_of, sightings_of_decoys
+from discreet.releases.tracing.evidence import log_e_values, origin_of, posterior, threshold
+from discreet.releases.tracing.joint_evidence import ALONE, SeenMarks
+from discreet.releases.tracing.likelihood import (
+    SMALLEST_VARIANCE,
+    Rates,
+    SharedCells,
+    dispersion,
+    fitted,
+    lone_marks,
+)
+from discreet.releases.tracing.observed_marks import RowsSeen, Sightings, rows_seen, sightings_of, sightings_of_decoys
 from discreet.releases.tracing.result import ALPHA, PRIOR, RecipientEvidence, Trace
 
 if TYPE_CHECKING:
@@ -216,13 +224,8 @@ def _marks_of_incident(traceable: Traceable, incident: Any) -> list[Sequence[int
 
 
 # `trace_leak`: whose copy is this file?
-FINER = 3
-"""The line alpha/N is this many times the smallest p-value that the dummies can show."""
-MOST_DUMMIES = 2_000_000
-CHUNK = 4_000_000
-"""Bits of dummies held at once."""
-SAME = 1e-9
-"""Relative difference of scores that rounding could make: counted as a tie, and ties count against an accusation."""
+FEWEST_BITS = 0.002
+"""What a row must say on average by its other columns for these to be used."""
 
 
 def trace_leak(
@@ -239,38 +242,36 @@ def trace_leak(
     """Hold a leaked file against every recipient: any rows, any of the columns, perhaps coarser than published.
 
     `columns` maps names of the file to names of the release; `count` names a column that says for how many people a row
-    stands. Where the quasi-identifiers show no difference, decoys are
-    looked for by their other columns; the `original` table then helps to know which tuples are decoys' alone. `family` is
-    the number of recipients to share the error rate among if more are still to come.
+    stands. Single rows and decoys are looked for by all other columns, whatever quasi-identifiers are left. In releases
+    of the first design decoys are looked for by other columns only where quasi-identifiers show no difference; the
+    `original` table then helps to know which tuples are decoys' alone. `family` is the number of recipients to share the
+    error rate among if more are still to come.
 
-    The p-value of a recipient is its rank among dummy recipients, drawn as real ones are. Were it innocent, its bits
-    would be one more draw, independent of the file, and every rank equally probable; so the p-value is valid whatever the
-    leaker did. The draws follow from the file and the secrets of the release, so a trace of the same file repeats. A file
-    with one row less gives other draws: the error rate is that of one look, not of twenty.
+    A recipient is accused where the joint e-value reaches N/alpha (see `joint_evidence`); the p-value is one over it,
+    which is valid whatever the leaker did.
     """
     family = checked(traceable, alpha=alpha, prior=prior, family=family)
     table = SuspectTable.of(leak).renamed(columns or {})
     table = table if count is None else table.weighted(count)
     observed = sightings_of(traceable, table)
-    if not observed.telling or not observed.columns:
+    rows = rows_seen(traceable, table, observed.columns) if count is None else None
+    if rows is None and (not observed.telling or not observed.columns):
         observed = sightings_of_decoys(traceable, table, original)
-    codebook, seen = traceable.codebook.only(observed.visible), observed.seen
-    rates = fitted(observed, codebook.probabilities * observed.sizes[observed.visible])
-    scoring = Scoring(observed, codebook.probabilities, rates)
-    scores = scoring.scores(codebook.present)
-    best = np.array([max(float(scores.max()), float(scoring.scores(scoring.ideal()).max()))])
-    # The scores of recipients who never were, a chunk at a time. The seed is from the file and what only the custodian
-    # knows; never from what recipients hold.
-    secret = [traceable.fingerprint.encode(), observed.counts.tobytes(), observed.cells.tobytes()]
-    generator = np.random.default_rng(int.from_bytes(sha256(b"".join(secret)).digest(), "big"))
-    number, step = number_of(family, alpha), max(1, CHUNK // max(1, len(codebook.marks)))
-    parts = [min(step, number - start) for start in range(0, number, step)]
-    dummies = np.concatenate([scoring.scores(codebook.drawn(part, generator)) for part in parts])
-    p_values, logs = ranks(scores, dummies), soft_rank(scores, dummies)
-    decoys = int(traceable.codebook.marks.decoy[seen].sum())
+    evidence = LeakEvidence.of(traceable, observed, rows)
+    book, seen = traceable.codebook, evidence.found
+    if traceable.dealt:
+        # Bits that were dealt depend on those of others: hits alone count, as for claims, and no coalition is looked for.
+        logs = log_e_values(book.probabilities[seen], book.present[:, seen])
+        best = float(log_e_values(book.probabilities[seen], np.ones((1, len(seen)), dtype=bool))[0])
+    else:
+        logs, best = evidence.log_e_values(traceable.present)
+    of_classes = seen[seen < len(book.marks)]
+    decoys = int(book.marks.decoy[of_classes].sum())
     origin = None
     if observed.classes is not None:
         origin = origin_of(traceable, ClaimsByPlace.of(traceable, observed.classes))
+    whole = Codebook(book.marks, traceable.probabilities, book.recipients, traceable.present)
+    p_values = np.exp(-np.maximum(logs, 0.0))
     return Trace(
         release=traceable.release,
         kind="leak",
@@ -279,59 +280,84 @@ def trace_leak(
         alpha=alpha,
         prior=prior,
         family=family,
-        standings=_standings(traceable.codebook, seen, logs, scores, p_values <= alpha / family, prior, p_values),
-        incidents=(tuple(seen.tolist()),),
-        best_log10_e=float(soft_rank(best, dummies)[0]) / LN10,
+        standings=_standings(whole, seen, logs, logs, logs >= threshold(family, alpha), prior, p_values),
+        incidents=(tuple(of_classes.tolist()),),
+        best_log10_e=best / LN10,
         counts={
             "rows": observed.rows,
             "matched": int(observed.counts.sum()),
             "foreign": observed.foreign,
             "left_out": observed.left_out,
-            "visible": len(observed.visible),
+            "visible": len(evidence.places) + len(evidence.shared.marks),
             "marks": len(seen),
             "decoys": decoys,
-            "real_marks": len(seen) - decoys,
+            "real_marks": len(of_classes) - decoys,
+            "row_marks": len(seen) - len(of_classes),
         },
         origin=origin,
-        best_p_value=float(ranks(best, dummies)[0]),
-        dummies=len(dummies),
+        best_p_value=math.exp(-max(best, 0.0)),
         columns=observed.columns,
-        notes=observed.notes,
+        notes=(*observed.notes, *evidence.notes),
     )
 
 
-def number_of(family: int, alpha: float) -> int:
-    """Dummies that it takes to resolve the line alpha/N."""
-    number = math.ceil(FINER * family / alpha)
-    if number > MOST_DUMMIES:
-        raise UsageError(
-            f"alpha = {alpha:g} among {family:,} recipients needs {number:,} dummies; at most {MOST_DUMMIES:,} are drawn.",
-            remedy=f"Use an alpha of {FINER * family / MOST_DUMMIES:.2g} or more.",
-        )
-    return number
+@dataclass(frozen=True, eq=False)
+class LeakEvidence:
+    """What a leaked file says of every mark."""
+
+    places: Ints
+    """The marks of which it says something by themselves, those of classes and then those of rows."""
+    marks: SeenMarks
+    shared: SharedCells
+    visible: Ints
+    """The marks that `shared` counts its own among."""
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, traceable: Traceable, observed: Sightings, rows: RowsSeen | None) -> LeakEvidence:
+        """By cells, and by rows where that says more."""
+        number, visible = len(traceable.codebook.marks), observed.visible
+        chances = traceable.probabilities[visible]
+        expected = chances * observed.sizes[visible]
+        rates = fitted(observed, expected)
+        spread = dispersion(observed, rates, expected)
+        shown, hidden = np.zeros(len(traceable.probabilities)), np.zeros(len(traceable.probabilities))
+        alone, notes = np.zeros(len(shown), dtype=bool), []
+        alone[visible[observed.lone]] = True
+        shown[visible[observed.lone]], hidden[visible[observed.lone]] = lone_marks(observed, chances, rates)
+        if rows is not None and rows.evidence.bits > FEWEST_BITS:
+            if rows.evidence.bits > bits_of_counts(observed, rates, spread):
+                alone[number:] = True
+                shown[number:], hidden[number:] = rows.of_marks()
+                notes.append(f"Single rows were looked for by their other columns, {rows.evidence.by}.")
+            by_rows = ~alone[:number] & traceable.codebook.marks.decoy
+            on, off = rows.of_classes(number)
+            shown[:number][by_rows], hidden[:number][by_rows] = on[by_rows], off[by_rows]
+            alone[:number] |= by_rows
+        places = np.flatnonzero(alone)
+        seen = SeenMarks(traceable.probabilities[places], shown[places], hidden[places])
+        shared = SharedCells.of(observed, chances, rates, ~alone[visible], spread)
+        return cls(places, seen, shared, visible, tuple(notes))
+
+    @property
+    def found(self) -> Ints:
+        """Places of the marks that the file rather shows than not."""
+        return self.places[self.marks.shown > self.marks.hidden]
+
+    def log_e_values(self, present: Flags) -> tuple[Floats, float]:
+        """Log e-values of the recipients, and the largest any copy could have."""
+        own = present[:, self.places]
+        logs = self.marks.log_e_values(own, self.shared, present[:, self.visible])
+        ideal = (self.marks.shown > self.marks.hidden)[None, :]
+        best = float(self.marks.log_e_values(ideal)[0]) + self.shared.best() + math.log(ALONE)
+        return logs, max(best, float(logs.max()))
 
 
-def ranks(scores: Floats, dummies: Floats) -> Floats:
-    """The p-value of each score: its rank among itself and all dummies, ties counted against it.
-
-    >>> ranks(np.array([3.0, 1.0]), np.array([0.0, 1.0, 2.0])).tolist()
-    [0.25, 0.75]
-    """
-    ordered = np.sort(dummies)
-    room = SAME * np.maximum(1.0, np.abs(scores))
-    as_bad = len(ordered) - np.searchsorted(ordered, scores - room, side="left")
-    p_values: Floats = (1 + as_bad) / (1 + len(ordered))
-    return p_values
-
-
-def soft_rank(scores: Floats, dummies: Floats) -> Floats:
-    """The logarithm of an e-value: the share of a score in those of itself and all dummies, times their number.
-
-    Were a recipient innocent, its score would be one of exchangeable ones, and its share of their sum 1/(M + 1) on average.
-
-    >>> np.exp(soft_rank(np.array([0.0]), np.array([0.0, 0.0]))).round(9).tolist()
-    [1.0]
-    """
-    rest = float(log_mean(dummies)) + math.log(len(dummies))
-    logs: Floats = math.log(1 + len(dummies)) + scores - np.logaddexp(scores, rest)
-    return logs
+def bits_of_counts(observed: Sightings, rates: Rates, spread: float) -> float:
+    """How much the rows in a cell say of a row mark, at best 1."""
+    cells = observed.cells[observed.visible][~observed.lone]
+    if not len(cells):
+        return 0.0
+    share, held = rates.overall, np.bincount(cells, minlength=len(observed.counts))[cells]
+    variance = spread * share * (observed.base[cells] + held / 2) + SMALLEST_VARIANCE + share**2 * (held - 1) / 4
+    return float(np.mean(np.minimum(1.0, share**2 / (8 * math.log(2) * variance))))
