@@ -12,7 +12,8 @@ import pytest
 from discreet.errors import DataError
 from discreet.ledger import Ledger
 from discreet.linkage import Display, Labels, Pairs, ProjectFolder, load_index
-from discreet.linkage.evaluation import AnswerAccuracy, _times, evaluate
+from discreet.linkage.evaluation import AnswerAccuracy, evaluate
+from discreet.linkage.progress import _times
 from discreet.linkage.review.decisions import answers_of
 from discreet.linkage.review.reveal import DisplayCost, display_costs
 from tests.linkage.test_export import FIRST, SECOND, home, reviewed

@@ -18,7 +18,8 @@ import pytest
 from discreet.errors import Refused, UsageError
 from discreet.ledger import Ledger
 from discreet.linkage import LinkageSpec, Pairs, ProjectFolder, adopt_pairs, cluster, start_project
-from discreet.linkage.export import clusters_of, export, write_linked
+from discreet.linkage.export import clusters_of, export, write_labels, write_linked
+from discreet.linkage.matching.pairs import read_labels
 from discreet.linkage.project import Project, register_project
 from discreet.linkage.review import reveal
 from discreet.linkage.review.assignments import assign, bring_pairs
@@ -100,6 +101,82 @@ def test_nothing_in_the_linked_table_leads_back(ledger: Ledger, home: ProjectFol
     assert {"record", "pseudonym", "id", "name", "born"}.isdisjoint(linked.columns)
     people = [row[0] for row in linked.fetchall()]
     assert people == sorted(people)  # the order is that of the new pseudonyms
+
+
+def test_a_crosswalk_names_the_ids_of_each_person_alike_in_every_export(
+    ledger: Ledger, home: ProjectFolder, tmp_path: Path
+) -> None:
+    project = reviewed(ledger, home)
+    walks = []
+    for turn in ("one", "two"):
+        done = export(ledger, project, tmp_path / turn, actor="manager", keys=True)
+        walks.append(read(tmp_path / turn / "crosswalk.csv"))
+        assert (done.keys, next(iter(ledger.entries(last=1))).details["keys"]) == (2, 2)
+        assert {path.stat().st_mode & 0o777 for path in (tmp_path / turn).iterdir()} == {0o600}
+        assert (tmp_path / turn).stat().st_mode & 0o777 == 0o700
+    assert walks[0] == walks[1]
+    assert sorted((row["first_id"], row["second_id"], row["score"], row["decided_by"]) for row in walks[0]) == [
+        ("a1", "b1", "", "review"), ("a2", "b2", "", "review"),
+    ]  # fmt: skip
+    people = {row["person"] for row in walks[0]}
+    assert len(people) == 2
+    linked = read_linked(tmp_path / "one")
+    assert not people & set(linked), "the ids of the crosswalk lead nowhere in the linked table"
+    export(ledger, project, tmp_path / "plain", actor="manager")
+    assert not (tmp_path / "plain" / "crosswalk.csv").exists()
+
+
+def test_labels_travel_by_the_ids_of_the_tables(ledger: Ledger, home: ProjectFolder, tmp_path: Path) -> None:
+    project = reviewed(ledger, home)
+    file = tmp_path / "labels.csv"
+    count = write_labels(ledger.store, project, file)
+    assert count == len(read(file)) > 2
+    assert {(row["first_id"], row["second_id"]) for row in read(file) if row["same"] == "1"} == {
+        ("a1", "b1"),
+        ("a2", "b2"),
+    }
+    assert file.stat().st_mode & 0o777 == 0o600
+    labels = read_labels(home, file, same="same", weight="weight")
+    assert (len(labels), int(labels.same.sum())) == (count, 2)
+    with pytest.raises(UsageError, match="exists already"):
+        write_labels(ledger.store, project, file)
+
+
+def read_linked(folder: Path) -> list[str]:
+    return [row[0] for row in duckdb.sql(f"SELECT person FROM '{folder / 'linked.parquet'}'").fetchall()]
+
+
+def test_a_crosswalk_of_one_table_has_every_two_records_of_a_person(ledger: Ledger, tmp_path: Path) -> None:
+    people = pandas.DataFrame({"id": ["x", "y", "z", "w"], "name": ["Ann", "Anne", "Annie", "Zoe"]})
+    people["zip"] = "10115"
+    spec = {"linkage": {"id": "id", "identifying": {"name": {"kind": "string"}, "zip": {"kind": "fixed"}}}}
+    folder = start_project(tmp_path / "one", people, spec=LinkageSpec.from_dict(spec))
+    a, b, c = folder.records_of(["x", "y", "z"], "first").tolist()
+    pairs = sorted([tuple(sorted((a, b))), tuple(sorted((b, c)))])
+    adopt_pairs(folder, Pairs.of([p[0] for p in pairs], [p[1] for p in pairs], np.full(2, np.nan))).save(folder)
+    project = register_project(ledger, folder.path, actor="manager")
+    bring_pairs(ledger, project)
+    assign(ledger, project, ["ann"], actor="manager", rng=random.Random(1))
+    for number in numbers_of(ledger, project):
+        decide(ledger.store, project, "ann", number, 6)
+    export(ledger, project, tmp_path / "out", actor="manager", keys=True)
+    walk = read(tmp_path / "out" / "crosswalk.csv")
+    assert {frozenset((row["first_id"], row["second_id"])) for row in walk} == {
+        frozenset(two) for two in (("x", "y"), ("y", "z"), ("x", "z"))
+    }
+    assert len({row["person"] for row in walk}) == 1
+    assert sorted(row["decided_by"] for row in walk) == ["other pairs", "review", "review"]
+
+
+def test_without_ids_there_is_no_crosswalk(ledger: Ledger, home: ProjectFolder, tmp_path: Path) -> None:
+    content = {name: value for name, value in LINK.items() if name not in ("id", "second")}
+    spec = LinkageSpec.from_dict({"linkage": content})
+    folder = start_project(tmp_path / "none", pandas.DataFrame(FIRST), spec=spec)
+    adopt_pairs(folder, Pairs.of([0], [1], [np.nan])).save(folder)
+    project = register_project(ledger, folder.path, actor="manager")
+    with pytest.raises(UsageError, match="crosswalk is made of ids"):
+        export(ledger, project, tmp_path / "out", actor="manager", unfinished=True, keys=True)
+    assert not (tmp_path / "out").exists()
 
 
 def test_unfinished_work_is_not_exported_unless_asked(ledger: Ledger, home: ProjectFolder, tmp_path: Path) -> None:

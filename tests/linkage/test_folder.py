@@ -302,3 +302,16 @@ def test_cleaning_twice_changes_nothing(value: str) -> None:
 
 def test_ids_are_only_trimmed() -> None:
     assert CONNECTION.execute(f"SELECT {plain('$1', 'VARCHAR')}", [" aB 1 "]).fetchall() == [("aB 1",)]
+
+
+def test_each_table_writes_dates_and_numbers_in_its_own_way(tmp_path: Path) -> None:
+    spec = LinkageSpec.from_dict({"linkage": {
+        "identifying": {"phone": {"kind": "fixed", "clean": "phone"}, "tax": {"kind": "fixed", "clean": "id"},
+                        "born": {"kind": "date", "formats": ["%d.%m.%Y"]}},
+        "second": {"formats": {"born": ["%Y%m%d"]}},
+    }})  # fmt: skip
+    first = pyarrow.table({"phone": ["0301 2345678"], "tax": ["12/345-6"], "born": ["03.04.1980"]})
+    second = pyarrow.table({"phone": ["+49 (30) 12345678"], "tax": ["123456"], "born": ["19800403"]})
+    folder = start_project(tmp_path / "p", first, second, spec=spec)
+    one, other = zip(*folder.identifying().values(), strict=True)
+    assert one == other == ("012345678", "123456", "1980-04-03")

@@ -142,3 +142,65 @@ def test_the_test_can_fail() -> None:
     others = renamed(people, random.Random(2), {})
     assert session(others, [], kappa=1, limit="1") == session(people, [], kappa=1, limit="1")
     assert session(others, clicks, kappa=1, limit="1") != first
+
+
+def before_paying(people: list[Person], *, strict: bool, kappa: int = 1) -> list[str]:
+    """All that the pages of two pairs say before anything is opened."""
+    with tempfile.TemporaryDirectory() as place, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DISCREET_KEYS", f"{place}/keys")
+        home, _ = folder_of(Path(place) / "people", people, [(0, 1), (2, 3)])
+        with Ledger.open(Path(place) / "store.db") as ledger:
+            project = registered(ledger, home.path, strict=strict, kappa=kappa)
+            assign(ledger, project, ["ann"], actor="manager", rng=random.Random(1))
+            return [told(door.view(ledger, project, "ann", number)) for number in (1, 2)]
+
+
+def register_of(family: str, holders: int, born: str, more: int) -> list[Person]:
+    """Two pairs of which one agrees in the family name, and people who are in no pair."""
+    other: Person = {"given": "Ann", "family": "Moss", "born": "1950-05-05", "sex": "F", "number": "777777"}
+    one: Person = {"given": "Mary", "family": family, "born": born, "sex": "F", "number": "123456"}
+    two: Person = {"given": "Marie", "family": family, "born": f"{born[:-1]}9", "sex": "F", "number": "123466"}
+    pairs = [one, two, other, {**other, "given": "Anne", "number": "777787"}]
+    return [
+        *pairs,
+        *({**other, "family": family, "given": f"Zoe{at}"} for at in range(holders - 2)),
+        *({**other, "given": f"Una{at}", "born": born if at < more else "1951-06-06"} for at in range(9 - holders)),
+    ]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_quote_does_not_tell_how_many_share_a_hidden_value(strict: bool) -> None:
+    """A rarer name among those that look alike, a longer one, a birth date that others share: the pages are the same."""
+    plain = before_paying(register_of("Hill", 2, "1964-08-01", 0), strict=strict)
+    assert before_paying(register_of("Hill", 5, "1964-08-01", 0), strict=strict) == plain
+    assert before_paying(register_of("Hill", 2, "1964-08-01", 3), strict=strict) == plain
+    assert before_paying(register_of("Oaks", 4, "1937-02-11", 2), strict=strict) == plain
+
+
+def test_the_length_of_values_that_agree_is_not_sent() -> None:
+    """What the page shows as a tick is a tick in every byte, but for the room that a limit of characters leaves."""
+    plain = before_paying(register_of("Hill", 3, "1964-08-01", 0), strict=False)
+    longer = before_paying(register_of("Hills", 3, "1964-08-01", 0), strict=False)
+    for said, other in zip(plain, longer, strict=True):
+        cell, its = ({**json.loads(line)["cells"][1], "next": None} for line in (said, other))
+        assert cell == its
+
+
+def test_strictly_a_masked_cell_tells_equal_different_or_missing() -> None:
+    pages = [json.loads(said)["cells"] for said in before_paying(register_of("Hill", 2, "1964-08-01", 0), strict=True)]
+    texts = [["".join(row["text"] for row in cell["rows"]) for cell in cells] for cells in pages]
+    assert sorted(texts) == [["@&", "**", "**", "**", "@&"], ["@&", "**", "@&", "**", "@&"]]
+    assert all(row["frequency"] is None for cells in pages for cell in cells for row in cell["rows"])
+    assert len({cell["next"]["risk"] for cells in pages for cell in cells}) == 1
+
+
+@pytest.mark.parametrize("kappa", [1, 5])
+def test_at_most_five_prices_are_quoted(kappa: int) -> None:
+    quoted = {
+        cell["next"]["risk"]
+        for people in (register_of("Hill", 2, "1964-08-01", 0), people_of(random.Random(3)))
+        for said in before_paying(people, strict=False, kappa=kappa)
+        for cell in json.loads(said)["cells"]
+        if cell["next"]
+    }
+    assert len(quoted) <= 5

@@ -8,30 +8,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import astuple, dataclass
 from fractions import Fraction
-from itertools import pairwise
-from statistics import median
-from typing import Any
-
-from sqlalchemy import select
+from statistics import fmean, median
 
 from discreet.errors import DataError
 from discreet.kernel.serialise import json_of
 from discreet.ledger import Ledger
 from discreet.linkage.matching.pairs import Labels
-from discreet.linkage.progress import LONGEST_PAUSE, progress
+from discreet.linkage.progress import decision_times, progress
 from discreet.linkage.project import Project
 from discreet.linkage.review.decisions import answers_of
 from discreet.linkage.review.views import CHOICES
-from discreet.store import Store
-from discreet.store.tables.linkage import ASSIGNMENT, CELL, DECISION
 
-HURRY = 3.0
-"""Seconds for a pair below which nobody has read it: in the authors' study people took 18."""
-HURRIED = 0.2
-"""The share of such decisions from which it is said."""
 CONFIDENCES = ("high", "medium", "low")
 Records = tuple[int, int]
 
@@ -58,6 +47,11 @@ class AnswerAccuracy:
             counts[answer][same] += 1
         (wrong_same, right_same), (right_different, wrong_different) = counts["same"], counts["different"]
         return cls(right_same, wrong_same, right_different, wrong_different, sum(counts["can't tell"]))
+
+    @classmethod
+    def total(cls, parts: Iterable[AnswerAccuracy]) -> AnswerAccuracy:
+        """Several together."""
+        return cls(*(sum(counts) for counts in zip(*map(astuple, parts), strict=True)))
 
     @property
     def answered(self) -> int:
@@ -95,7 +89,7 @@ class ReviewerResult:
 
     worker: str
     condition: str
-    """What was open at the start: masked, minimum, moderate, full."""
+    """The interface: what was open at the start, or that of a participant of a study."""
     accuracy: AnswerAccuracy
     by_confidence: Mapping[str, AnswerAccuracy]
     """Calibration: how often they are right where they say they are sure."""
@@ -103,16 +97,41 @@ class ReviewerResult:
     """The median time between two decisions, without pauses."""
     hurried: int
     """Decisions within less than three seconds of the act before."""
+    too_fast: bool
     risk: Fraction
     """Privacy risk (KAPR) that was spent."""
     characters: Fraction
 
-    @property
-    def too_fast(self) -> bool:
-        """Whether so many decisions come faster than people read that it should be looked into."""
-        return self.accuracy.answered > 0 and self.hurried > HURRIED * self.accuracy.answered
-
     to_dict = json_of("worker condition accuracy by_confidence seconds hurried too_fast risk characters")
+
+
+@dataclass(frozen=True)
+class ConditionResult:
+    """One interface against the truth: its reviewers together."""
+
+    reviewers: int
+    accuracy: AnswerAccuracy
+    by_confidence: Mapping[str, AnswerAccuracy]
+    seconds: float | None
+    """The mean of their median times for a pair."""
+    risk: Fraction
+    """Privacy risk (KAPR), their mean."""
+    characters: Fraction
+
+    @classmethod
+    def of(cls, found: Sequence[ReviewerResult]) -> ConditionResult:
+        """From the results of its reviewers."""
+        times = [one.seconds for one in found if one.seconds is not None]
+        return cls(
+            len(found),
+            AnswerAccuracy.total(one.accuracy for one in found),
+            {level: AnswerAccuracy.total(one.by_confidence[level] for one in found) for level in CONFIDENCES},
+            fmean(times) if times else None,
+            Fraction(sum(one.risk for one in found), len(found)),
+            Fraction(sum(one.characters for one in found), len(found)),
+        )
+
+    to_dict = json_of()
 
 
 @dataclass(frozen=True)
@@ -127,7 +146,15 @@ class LinkEvaluation:
     """What counts in the end, after adjudication."""
     reviewers: tuple[ReviewerResult, ...]
 
-    to_dict = json_of("project condition pairs final reviewers")
+    @property
+    def conditions(self) -> dict[str, ConditionResult]:
+        """The same by interface: all answers of its reviewers together."""
+        by_name: dict[str, list[ReviewerResult]] = defaultdict(list)
+        for reviewer in self.reviewers:
+            by_name[reviewer.condition].append(reviewer)
+        return {name: ConditionResult.of(found) for name, found in by_name.items()}
+
+    to_dict = json_of("project condition pairs final conditions reviewers")
 
 
 def evaluate(ledger: Ledger, project: Project, labels: Labels, *, complete: bool) -> LinkEvaluation:
@@ -157,14 +184,15 @@ def evaluate(ledger: Ledger, project: Project, labels: Labels, *, complete: bool
         reviewers.append(
             ReviewerResult(
                 worker.worker,
-                project.initial,
+                worker.condition or project.initial,
                 AnswerAccuracy.of((answer, same) for (answer, _), same in given),
                 {
                     level: AnswerAccuracy.of((answer, same) for (answer, sure), same in given if sure == level)
                     for level in CONFIDENCES
                 },
                 median(gaps) if gaps else None,
-                sum(gap < HURRY for gap in gaps),
+                worker.hurried,
+                worker.too_fast,
                 worker.risk.used,
                 worker.characters.used,
             )
@@ -181,48 +209,3 @@ def _truth(labels: Labels) -> dict[Records, bool]:
     return {
         (min(pair), max(pair)): bool(same) for *pair, same in zip(firsts, seconds, labels.same.tolist(), strict=True)
     }
-
-
-def decision_times(store: Store, project: Project) -> dict[str, dict[int, float | None]]:
-    """Per reviewer and pair the seconds from their act before to the decision that counts.
-
-    Of a pair in which cells were opened that is the time since the decision on another pair, openings included. The first
-    pair, and one after a pause of more than five minutes, has none.
-    """
-    with store.reading() as connection:
-        rows = connection.execute(
-            select(ASSIGNMENT.c.worker, ASSIGNMENT.c.pair, DECISION.c.at, DECISION.c.choice)
-            .join(DECISION, DECISION.c.assignment == ASSIGNMENT.c.id)
-            .where(ASSIGNMENT.c.project == project.id)
-            .order_by(DECISION.c.id)
-        ).all()
-        opened = connection.execute(
-            select(ASSIGNMENT.c.worker, ASSIGNMENT.c.pair, CELL.c.at)
-            .join(CELL, CELL.c.assignment == ASSIGNMENT.c.id)
-            .where(ASSIGNMENT.c.project == project.id, CELL.c.reason == "asked")
-        ).all()
-    acts: dict[str, list[tuple[datetime, int, bool]]] = defaultdict(list)
-    for worker, pair, at, choice in rows:
-        acts[worker].append((datetime.fromisoformat(at), pair, choice is not None))
-    for worker, pair, at in opened:
-        acts[worker].append((datetime.fromisoformat(at), pair, False))
-    return {worker: _times(sorted(each)) for worker, each in acts.items()}
-
-
-def _times(acts: Sequence[tuple[datetime, int, bool]]) -> dict[int, float | None]:
-    spent: dict[int, float | None] = {}
-    at_this: float | None = None
-    for (before, earlier, _), (now, pair, decided) in pairwise([(acts[0][0], -1, False), *acts] if acts else []):
-        gap = (now - before).total_seconds()
-        # Acts on one pair add up; the first act of all, and one after a pause, has no beginning.
-        fresh = None if earlier == -1 or gap > LONGEST_PAUSE else gap
-        at_this = fresh if pair != earlier or at_this is None else at_this + (fresh or 0.0)
-        if decided:
-            spent[pair] = at_this
-    return spent
-
-
-def times_by_pair(store: Store, project: Project) -> Mapping[tuple[int, str], Any]:
-    """The same by pair and reviewer, for `decisions.csv`."""
-    found = decision_times(store, project)
-    return {(pair, worker): seconds for worker, pairs in found.items() for pair, seconds in pairs.items()}

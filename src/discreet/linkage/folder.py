@@ -40,7 +40,8 @@ from discreet.sources.duckdb_scratch import RELATION, bare, connect, literal, qu
 from discreet.sources.export.targets import unwritable
 from discreet.sources.table_rows import local_desk
 
-TABLES = ("first", "second")
+TABLES = ("first", "second", *(f"table{number}" for number in range(3, 1000)))
+"""What tables are called in the folder: two at most when it is made, the others as they are added."""
 PARTS = ("identifying", "sensitive", "bridge")
 BROUGHT = "discreet_brought"
 VERSION = 1
@@ -100,15 +101,24 @@ class ProjectFolder:
         return len(self.sizes) == 2
 
     @property
+    def across(self) -> bool:
+        """Whether only records of different tables are compared."""
+        return len(self.sizes) > 1 and not self.spec.within and not self.about.get("within")
+
+    @property
     def records(self) -> int:
         """Records of all tables."""
         return sum(self.sizes)
 
+    def table_of(self, records: Records) -> Records:
+        """The place of the table of each record."""
+        return np.searchsorted(np.cumsum(self.sizes), records, side="right")
+
     @property
     def possible_pairs(self) -> int:
         """How many pairs there are to choose from."""
-        if self.two:
-            return self.sizes[0] * self.sizes[1]
+        if self.across:
+            return (self.records**2 - sum(size**2 for size in self.sizes)) // 2
         return self.records * (self.records - 1) // 2
 
     def file(self, part: str, table: str) -> Path:
@@ -128,6 +138,12 @@ class ProjectFolder:
             columns = ", ".join(quote(name) for name in names)
             rows = own.execute(f"SELECT {columns} FROM ({scan}) ORDER BY record").fetchall()
         return {name: [row[place] for row in rows] for place, name in enumerate(names)}
+
+    def ids(self) -> list[str | None]:
+        """The ids of all records in the order of their numbers."""
+        scan = " UNION ALL ".join(f"SELECT record, id FROM {self.scan('bridge', table)}" for table in self.tables)
+        with connect() as own, translated("the project"):
+            return [name for (name,) in own.execute(f"SELECT id FROM ({scan}) ORDER BY record").fetchall()]
 
     def records_of(self, ids: Sequence[str | None], table: str) -> Records:
         """The numbers of the records with these ids in a table; -1 where there is none."""
@@ -167,10 +183,38 @@ def start_project(
         described: list[dict[str, Any]] = []
         for place, table in enumerate(tables):
             before = sum(about["records"] for about in described)
-            described.append(_import(table, place, spec, stage, key=hidden, before=before))
+            described.append(_import(table, place, spec, stage, name=TABLES[place], key=hidden, before=before))
         about = {"version": VERSION, "link": spec.content, "tables": described}
         (stage / "project.json").write_text(json.dumps(about, ensure_ascii=False, indent=1), encoding="utf-8")
     return ProjectFolder.open(folder)
+
+
+def add_table(folder: ProjectFolder, source: Any, *, like: str = "first", key: bytes | None = None) -> ProjectFolder:
+    """Import one more table into a project, with the columns of its first or second one.
+
+    Records of earlier tables keep their numbers. Where one table was looked through for duplicates, new records are
+    compared with each other, too.
+    """
+    if like not in TABLES[:2]:
+        raise UsageError("A table is like the first or the second one.", remedy="Say first or second.")
+    place, name = TABLES.index(like), TABLES[len(folder.sizes)]
+    spec, hidden = folder.spec, (key or secrets.token_bytes(32)).hex()
+    table = source if isinstance(source, Table) else read(source, spec.sides[place].policy)
+    with tempfile.TemporaryDirectory(prefix=".discreet-", dir=folder.path) as home:
+        stage = Path(home)
+        for part in PARTS:
+            (stage / part).mkdir(mode=0o700)
+        described = _import(table, place, spec, stage, name=name, key=hidden, before=folder.records)
+        about = {**folder.about, "tables": [*folder.about["tables"], described]}
+        if len(folder.sizes) == 1:
+            about["within"] = True
+        (stage / "project.json").write_text(json.dumps(about, ensure_ascii=False, indent=1), encoding="utf-8")
+        for path in [*(stage / part / f"{name}.parquet" for part in PARTS), stage / "project.json"]:
+            path.chmod(0o600)
+            path.replace(folder.path / path.relative_to(stage))
+        # The index of records is laid out again when review goes on.
+        shutil.rmtree(folder.path / "index", ignore_errors=True)
+    return ProjectFolder.open(folder.path)
 
 
 @contextmanager
@@ -184,6 +228,8 @@ def staged(folder: Path) -> Iterator[Path]:
         raise unwritable(folder, error) from None
     try:
         yield stage
+        for path in stage.rglob("*"):
+            path.chmod(0o700 if path.is_dir() else 0o600)
         stage.rename(folder)
     except OSError as error:
         raise unwritable(folder, error) from None
@@ -191,7 +237,9 @@ def staged(folder: Path) -> Iterator[Path]:
         shutil.rmtree(stage, ignore_errors=True)
 
 
-def _import(table: Table, place: int, spec: LinkageSpec, stage: Path, *, key: str, before: int) -> dict[str, Any]:
+def _import(
+    table: Table, place: int, spec: LinkageSpec, stage: Path, *, name: str, key: str, before: int
+) -> dict[str, Any]:
     """Write the three parts of one table; gives its counts and the names of its columns."""
     side = spec.sides[place]
     columns = [attribute.columns[place] for attribute in spec.attributes]
@@ -228,7 +276,7 @@ def _import(table: Table, place: int, spec: LinkageSpec, stage: Path, *, key: st
                 f"SELECT record, pseudonym, id FROM ({seats}) ORDER BY record",
             )
             for part, select in zip(PARTS, selects, strict=True):
-                path = stage / part / f"{TABLES[place]}.parquet"
+                path = stage / part / f"{name}.parquet"
                 desk.run(f"COPY ({select}) TO {literal(str(path))} (FORMAT parquet, COMPRESSION zstd)")
         finally:
             with suppress(duckdb.Error):
@@ -249,7 +297,7 @@ def _cleaned_rows(types: Mapping[str, str], place: int, spec: LinkageSpec, key: 
     """Cleaned attributes a0, a1, ...; sensitive columns s0, s1, ...; the id; and two unguessable texts."""
     side, columns = spec.sides[place], [attribute.columns[place] for attribute in spec.attributes]
     cells = {
-        f"a{j}": cleaned(quote(columns[j]), bare(types[columns[j]]), attribute, spec)
+        f"a{j}": cleaned(quote(columns[j]), bare(types[columns[j]]), attribute, spec, place)
         for j, attribute in enumerate(spec.attributes)
     }
     cells |= {f"h{j}": f"{quote(column)} IS NOT NULL" for j, column in enumerate(columns)}
@@ -269,18 +317,22 @@ GROUPS = {"%Y": "([0-9]{4})", "%m": "([0-9]{1,2})", "%d": "([0-9]{1,2})"}
 FOLDS: dict[Case, str] = {"upper": "upper", "lower": "lower", "keep": ""}
 
 
-def cleaned(cell: str, kind: str, attribute: Attribute, spec: LinkageSpec) -> str:
+def cleaned(cell: str, kind: str, attribute: Attribute, spec: LinkageSpec, place: int = 0) -> str:
     """The expression for a cell of a column of this type of DuckDB; missing values become NULL."""
     if attribute.kind != "date":
         # Composed letters, single blanks, one case.
         single = f"trim(regexp_replace(nfc_normalize({_written(cell, kind)}), '\\s+', ' ', 'g'))"
+        if attribute.clean == "id":
+            single = f"regexp_replace({single}, '[^\\p{{L}}\\p{{N}}]', '', 'g')"
+        elif attribute.clean == "phone":  # with and without the code of the country
+            single = f"right(regexp_replace({single}, '[^0-9]', '', 'g'), 9)"
         return _present(f"{FOLDS[spec.case]}({single})", spec.missing)
     if kind in DAYS:
         return f"strftime({cell}, '%Y-%m-%d')"
     # YYYY-MM-DD. The digits are moved, not checked: a month 13 is a slip that people who decide should see.
     text = _present(f"trim({_written(cell, kind)})", spec.missing)
     moved = []
-    for written in attribute.formats:
+    for written in attribute.formats_of(place):
         pattern, order = pattern_of(written)
         parts = " || '-' || ".join(
             f"lpad(regexp_extract({text}, {literal(pattern)}, {order.index(part) + 1}), {width}, '0')"

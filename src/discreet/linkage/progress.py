@@ -10,20 +10,22 @@ from fractions import Fraction
 from itertools import combinations, pairwise
 from typing import Any, get_args
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, and_, select
 
 from discreet.errors import UsageError
 from discreet.kernel.serialise import json_of
 from discreet.ledger import Ledger
 from discreet.linkage.masking.kapr import PARTS
 from discreet.linkage.project import Project
-from discreet.linkage.review.decisions import Verdict, read_answers
+from discreet.linkage.review.decisions import HURRY, Verdict, read_answers
 from discreet.linkage.review.held_pair import WITHDRAWN, not_there
 from discreet.linkage.review.views import CHOICES, Gauge, gauge
 from discreet.store import Store
 from discreet.store.tables.ledger import BUDGET
-from discreet.store.tables.linkage import ASSIGNMENT, CELL, DECISION, PROJECT, WORKER
+from discreet.store.tables.linkage import ASSIGNMENT, CELL, DECISION, EVENT, PAIR, PROJECT, WORKER
 
+HURRIED = 0.2
+"""The share of such decisions from which it is said."""
 LONGEST_PAUSE = 300
 """Seconds; a reviewer who does nothing for longer is taken to be away."""
 
@@ -41,9 +43,21 @@ class WorkerProgress:
     risk: Gauge
     seconds: int
     """Time at work: from act to act, without pauses of more than five minutes."""
+    condition: str | None
+    """The interface of a participant of a study."""
+    gold: Sequence[bool]
+    """Of the decided pairs of known truth, whether each answer is right."""
+    hurried: int
+    """Decisions within less than three seconds of the act before."""
+
+    @property
+    def too_fast(self) -> bool:
+        """Whether so many decisions come faster than people read that it should be looked into."""
+        return self.decided > 0 and self.hurried > HURRIED * self.decided
 
     to_dict = json_of(
-        "worker pairs decided characters risk seconds",
+        "worker pairs decided characters risk seconds condition hurried too_fast",
+        gold=lambda self: {"answered": len(self.gold), "right": sum(self.gold)},
         choices=lambda self: {str(choice): count for choice, count in self.choices.items()},
     )
 
@@ -126,22 +140,20 @@ def summary(ledger: Ledger, project: Project, worker: str) -> WorkerProgress:
 
 def _workers(connection: Connection, project: Project) -> Iterable[WorkerProgress]:
     of_project = ASSIGNMENT.c.project == project.id
-    columns = select(ASSIGNMENT.c.id, ASSIGNMENT.c.worker, ASSIGNMENT.c.state)
+    columns = select(ASSIGNMENT.c.id, ASSIGNMENT.c.worker, ASSIGNMENT.c.state, PAIR.c.gold).join(
+        PAIR, and_(PAIR.c.project == ASSIGNMENT.c.project, PAIR.c.number == ASSIGNMENT.c.pair)
+    )
     assignments = connection.execute(columns.where(of_project)).all()
-    owner = {number: worker for number, worker, _ in assignments}
-    # The answer that counts for each assignment, and the moments at which each reviewer did something.
+    # The answer that counts for each assignment.
     choices: dict[int, int | None] = {}
-    moments: dict[str, list[str]] = defaultdict(list)
+    acts = _acts(connection, project)
     decisions = select(DECISION).join(ASSIGNMENT, ASSIGNMENT.c.id == DECISION.c.assignment).where(of_project)
     for row in connection.execute(decisions.order_by(DECISION.c.id)):
         choices[row.assignment] = row.choice
-        moments[owner[row.assignment]].append(row.at)
-    cells = select(CELL).join(ASSIGNMENT, ASSIGNMENT.c.id == CELL.c.assignment).where(of_project)
-    for row in connection.execute(cells.where(CELL.c.reason == "asked")):
-        moments[owner[row.assignment]].append(row.at)
     reviewers = select(WORKER).where(WORKER.c.project == project.id).order_by(WORKER.c.worker)
     for row in connection.execute(reviewers).all():
-        held = [number for number, worker, state in assignments if worker == row.worker and state != WITHDRAWN]
+        mine = [one for one in assignments if one.worker == row.worker and one.state != WITHDRAWN]
+        held = [one.id for one in mine]
         spent = connection.execute(select(BUDGET.c.spent).where(BUDGET.c.name == project.budget(row.worker))).scalar()
         decided = [choices[assignment] for assignment in held if choices.get(assignment) is not None]
         yield WorkerProgress(
@@ -151,19 +163,64 @@ def _workers(connection: Connection, project: Project) -> Iterable[WorkerProgres
             choices={choice: decided.count(choice) for choice in CHOICES},
             characters=_characters(row),
             risk=_risk(project, row, spent or 0),
-            seconds=_at_work(moments[row.worker]),
+            seconds=_at_work([at for at, _, _ in acts[row.worker]]),
+            condition=row.condition,
+            gold=[
+                CHOICES[choice][0] == ("same" if one.gold else "different")
+                for one in mine
+                if one.gold is not None and (choice := choices.get(one.id)) is not None
+            ],
+            hurried=sum(time is not None and time < HURRY for time in _times(acts[row.worker]).values()),
         )
 
 
-def _at_work(moments: Sequence[str]) -> int:
-    """Seconds from act to act.
-
-    >>> _at_work(["2026-03-01T12:00:00Z", "2026-03-01T12:00:20Z", "2026-03-01T13:00:00Z"])
-    20
-    """
-    times = sorted(datetime.fromisoformat(moment) for moment in moments)
-    gaps = ((later - earlier).total_seconds() for earlier, later in pairwise(times))
+def _at_work(moments: Sequence[datetime]) -> int:
+    """Seconds from act to act, without pauses."""
+    gaps = ((later - earlier).total_seconds() for earlier, later in pairwise(moments))
     return round(sum(gap for gap in gaps if gap <= LONGEST_PAUSE))
+
+
+def decision_times(store: Store, project: Project) -> dict[str, dict[int, float | None]]:
+    """Per reviewer and pair the seconds from their act before to the decision that counts.
+
+    Of a pair in which cells were opened that is the time since the decision on another pair, openings included. The first
+    pair (unless a study says when it began), and one after a pause of more than five minutes, has none.
+    """
+    with store.reading() as connection:
+        return {worker: _times(acts) for worker, acts in _acts(connection, project).items()}
+
+
+Acts = list[tuple[datetime, int, bool]]
+"""When, on which pair, and whether that was a decision."""
+
+
+def _acts(connection: Connection, project: Project) -> Mapping[str, Acts]:
+    """What each reviewer did, in order of time; the beginning of a study's pairs is an act on pair 0."""
+    acts: dict[str, Acts] = defaultdict(list)
+    of_project, whose = ASSIGNMENT.c.project == project.id, (ASSIGNMENT.c.worker, ASSIGNMENT.c.pair)
+    made = select(*whose, DECISION.c.at, DECISION.c.choice).join(DECISION, DECISION.c.assignment == ASSIGNMENT.c.id)
+    for worker, pair, at, choice in connection.execute(made.where(of_project)):
+        acts[worker].append((datetime.fromisoformat(at), pair, choice is not None))
+    opened = select(*whose, CELL.c.at).join(CELL, CELL.c.assignment == ASSIGNMENT.c.id)
+    for worker, pair, at in connection.execute(opened.where(of_project, CELL.c.reason == "asked")):
+        acts[worker].append((datetime.fromisoformat(at), pair, False))
+    begun = select(EVENT.c.worker, EVENT.c.at).where(EVENT.c.project == project.id, EVENT.c.act == "pairs")
+    for worker, at in connection.execute(begun):
+        acts[worker].append((datetime.fromisoformat(at), 0, False))
+    return defaultdict(list, {worker: sorted(each) for worker, each in acts.items()})
+
+
+def _times(acts: Acts) -> dict[int, float | None]:
+    spent: dict[int, float | None] = {}
+    at_this: float | None = None
+    for (before, earlier, _), (now, pair, decided) in pairwise([(acts[0][0], -1, False), *acts] if acts else []):
+        gap = (now - before).total_seconds()
+        # Acts on one pair add up; the first act of all, and one after a pause, has no beginning.
+        fresh = None if earlier == -1 or gap > LONGEST_PAUSE else gap
+        at_this = fresh if pair != earlier or at_this is None else at_this + (fresh or 0.0)
+        if decided:
+            spent[pair] = at_this
+    return spent
 
 
 def _characters(row: Any) -> Gauge:

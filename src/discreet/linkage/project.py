@@ -38,6 +38,16 @@ NAME = re.compile(r"[\w][\w .-]{0,79}")
 
 
 @dataclass(frozen=True)
+class ReviewStudy:
+    """What makes a project a study of reviewers: the interfaces that are compared, and what participants agree to."""
+
+    conditions: tuple[str, ...]
+    consent: str
+
+    to_dict = json_of("conditions consent")
+
+
+@dataclass(frozen=True)
 class Project:
     """A project. Holds no value of a person; those are in the folder, which only the server reads."""
 
@@ -55,6 +65,12 @@ class Project:
     characters_limit: str | None
     actor: str
     made: str
+    study: ReviewStudy | None = None
+
+    @property
+    def kind(self) -> str:
+        """What it is for: linkage, or a study of reviewers."""
+        return "linkage" if self.study is None else "study"
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -74,7 +90,9 @@ class Project:
         """The score of so many pairs."""
         return Meter(displays, len(self.kinds), self.kappa)
 
-    to_dict = json_of("name folder state records initial kappa strict risk_limit characters_limit actor made kinds")
+    to_dict = json_of(
+        "name kind folder state records initial kappa strict risk_limit characters_limit actor made kinds study"
+    )
 
     def __repr__(self) -> str:
         return f"Project({self.name}: {', '.join(self.attributes)}; {self.state})"
@@ -165,8 +183,12 @@ def close_project(ledger: Ledger, project: Project, *, actor: str) -> Project:
 
 def project_of(row: Row[Any]) -> Project:
     """A project from its row."""
-    columns = {name: getattr(row, name) for name in Project.__dataclass_fields__ if name != "kinds"}
-    return Project(**columns, kinds=json.loads(row.attributes))
+    columns = {name: getattr(row, name) for name in Project.__dataclass_fields__ if name not in ("kinds", "study")}
+    study = None
+    if row.study is not None:
+        declared = json.loads(row.study)
+        study = ReviewStudy(tuple(declared["conditions"]), declared["consent"])
+    return Project(**columns, kinds=json.loads(row.attributes), study=study)
 
 
 def share(limit: Amount | None) -> str | None:

@@ -20,6 +20,8 @@ from discreet.wording import reason
 
 # The strict shape of a link file. Unknown keys are refused.
 Case = Literal["upper", "lower", "keep"]
+Sounds = Literal["metaphone", "cologne"]
+Clean = Literal["id", "phone"]
 
 PARTS = ("%Y", "%m", "%d")
 DATES = ("%Y-%m-%d", "%m/%d/%Y")
@@ -28,6 +30,14 @@ DATES = ("%Y-%m-%d", "%m/%d/%Y")
 
 class _LinkSection(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+def checked_formats(formats: list[str] | None) -> list[str] | None:
+    """Date formats, each with year, month and day once."""
+    for written in formats or ():
+        if sorted(re.findall(r"%.", written)) != sorted(PARTS):
+            raise PydanticCustomError("formats", "a format has %Y, %m and %d once each, such as %d.%m.%Y")
+    return formats
 
 
 class AttributeSection(_LinkSection):
@@ -40,13 +50,15 @@ class AttributeSection(_LinkSection):
         description='How dates are written, in strptime notation; "%Y-%m-%d" and "%m/%d/%Y" when absent.',
     )
 
+    clean: Clean | None = Field(
+        default=None,
+        description='What of an ID is imported: "id", its letters and digits, or "phone", its last nine digits.',
+    )
+
     @field_validator("formats")
     @classmethod
     def _whole(cls, formats: list[str] | None) -> list[str] | None:
-        for written in formats or ():
-            if sorted(re.findall(r"%.", written)) != sorted(PARTS):
-                raise PydanticCustomError("formats", "a format has %Y, %m and %d once each, such as %d.%m.%Y")
-        return formats
+        return checked_formats(formats)
 
 
 class SecondSection(_LinkSection):
@@ -57,6 +69,9 @@ class SecondSection(_LinkSection):
     columns: dict[str, str] = Field(
         default_factory=dict, description="Attributes whose column has another name in the second table."
     )
+    formats: dict[str, list[str]] = Field(
+        default_factory=dict, description="How dates are written in the second table, per attribute."
+    )
     delimiter: str | None = Field(
         default=None,
         min_length=1,
@@ -64,6 +79,13 @@ class SecondSection(_LinkSection):
         description="What separates the cells of its CSV; sniffed when absent.",
     )
     encoding: str | None = Field(default=None, description="Encoding of its CSV; UTF-8 when absent.")
+
+    @field_validator("formats")
+    @classmethod
+    def _whole(cls, formats: dict[str, list[str]]) -> dict[str, list[str]]:
+        for written in formats.values():
+            checked_formats(written)
+        return formats
 
 
 class LinkageSection(_LinkSection):
@@ -77,6 +99,15 @@ class LinkageSection(_LinkSection):
     swap: list[str] | None = Field(
         default=None, min_length=2, max_length=2, description="Two strings that may be swapped: first and last name."
     )
+    personal: list[str] | None = Field(
+        default=None,
+        min_length=1,
+        description="Attributes in which people of one household differ; the given name and dates when absent.",
+    )
+    within: bool = Field(
+        default=False, description="Of several tables, whether records of one table are compared, too."
+    )
+    sounds: Sounds = Field(default="metaphone", description='How names sound: "metaphone" or, in German, "cologne".')
     case: Case = Field(default="upper", description='Letters of all values: "upper", "lower" or "keep".')
     missing: list[str] = Field(default_factory=list, description="Values that mean missing, besides empty ones.")
     delimiter: str | None = Field(
@@ -117,6 +148,13 @@ class Attribute:
     formats: tuple[str, ...] = ()
     """How dates are written."""
     columns: tuple[str, str] = ("", "")
+    clean: Clean | None = None
+    second_formats: tuple[str, ...] = ()
+    """How dates are written in the second table, where that differs."""
+
+    def formats_of(self, place: int) -> tuple[str, ...]:
+        """How dates are written in a table."""
+        return self.second_formats if place and self.second_formats else self.formats
 
 
 @dataclass(frozen=True)
@@ -150,6 +188,10 @@ class LinkageSpec:
     swap: tuple[str, str] | None = None
     case: Case = "upper"
     missing: tuple[str, ...] = ()
+    personal: tuple[str, ...] = ()
+    """Attributes in which people of one household differ."""
+    within: bool = False
+    sounds: Sounds = "metaphone"
     content: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
     """The file as it was written, which a project keeps."""
 
@@ -220,18 +262,30 @@ def _build(content: dict[str, Any], *, file: str, source: str) -> LinkageSpec:
     attributes = []
     for name, section in parsed.identifying.items():
         formats = tuple(section.formats or DATES) if section.kind == "date" else ()
-        attributes.append(Attribute(name, section.kind, formats, (name, second.columns.get(name, name))))
+        columns = (name, second.columns.get(name, name))
+        theirs = tuple(second.formats.get(name, ()))
+        attributes.append(Attribute(name, section.kind, formats, columns, section.clean, theirs))
     spec = LinkageSpec(
         tuple(attributes),
         (first_side, second_side),
         swap=(parsed.swap[0], parsed.swap[1]) if parsed.swap else None,
         case=parsed.case,
         missing=tuple(parsed.missing),
+        personal=tuple(personal_attributes(parsed) if parsed.personal is None else parsed.personal),
+        within=parsed.within,
+        sounds=parsed.sounds,
         content=content,
     )
     for problem, remedy, key in _contradictions(parsed, spec):
         raise PolicyError(problem, remedy=remedy, file=file, line=line_of(source, ["linkage", *key]))
     return spec
+
+
+def personal_attributes(parsed: LinkageSection) -> Iterator[str]:
+    """The given name (first of `swap`, or the first string) and all dates."""
+    strings = [name for name, section in parsed.identifying.items() if section.kind == "string"]
+    yield from (parsed.swap or strings)[:1]
+    yield from (name for name, section in parsed.identifying.items() if section.kind == "date")
 
 
 def _contradictions(parsed: LinkageSection, spec: LinkageSpec) -> Iterator[tuple[str, str, list[str]]]:
@@ -240,10 +294,24 @@ def _contradictions(parsed: LinkageSection, spec: LinkageSpec) -> Iterator[tuple
         if section.formats and section.kind != "date":
             problem = f"attribute '{name}' has date formats, but is of kind '{section.kind}'."
             yield problem, 'Remove them, or set kind = "date".', ["identifying", name]
+        if section.clean and section.kind != "fixed":
+            problem = f"attribute '{name}' is cleaned as an ID, but is of kind '{section.kind}'."
+            yield problem, 'Remove `clean`, or set kind = "fixed".', ["identifying", name]
+    for name in parsed.second.formats if parsed.second else ():
+        if name not in parsed.identifying or parsed.identifying[name].kind != "date":
+            problem = f"'{name}' has date formats for the second table, but is no date."
+            yield problem, 'Name an attribute of kind "date".', ["second", "formats"]
     for name in spec.swap or ():
         if spec.kinds.get(name) != "string" or len(set(spec.swap or ())) < 2:
             problem = f"'{name}' cannot be swapped: it takes two identifying attributes of kind 'string'."
             yield problem, 'For example swap = ["given_name", "surname"].', ["swap"]
+    for name in parsed.personal or ():
+        if name not in parsed.identifying:
+            yield (
+                f"'{name}' is personal, but is no identifying attribute.",
+                "Name an attribute of [linkage.identifying].",
+                ["personal"],
+            )
     for name in parsed.second.columns if parsed.second else ():
         if name not in parsed.identifying:
             problem = f"'{name}' is renamed for the second table, but is no identifying attribute."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
+import numpy as np
 import pyarrow
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,7 +13,11 @@ from hypothesis import strategies as st
 
 from discreet.errors import UsageError
 from discreet.linkage import LinkageSpec, ProjectFolder, Rule, start_project, suggest_rules
-from discreet.linkage.matching.blocking import blocking_of, recall_of
+from discreet.linkage.matching.blocking import (
+    blocking_of,
+    recall_of,
+    recaptured,
+)
 from tests.examples import examples
 from tests.linkage.conftest import Sample
 
@@ -59,9 +64,13 @@ def test_pairs_are_counted_exactly(tmp_path: Path, first: list, second: list | N
             for one, other in all_pairs(tables)
         )
         assert counted[names] == brute
+    sounds = {"X": "S", "Y": "A", "Z": "S", None: None}  # Double Metaphone of one letter
     crossed = [rule for rule in suggest_rules(folder).rules if rule.crossed]
     brute = sum(
-        None not in (*one[:2], *other[:2]) and one[0] == other[1] and one[1] == other[0] and one[0] != other[0]
+        None not in (*one[:2], *other[:2])
+        and sounds[one[0]] == sounds[other[1]]
+        and sounds[one[1]] == sounds[other[0]]
+        and sounds[one[0]] != sounds[one[1]]
         for one, other in all_pairs(tables)
     )
     assert [rule.pairs for rule in crossed] == [brute]
@@ -87,17 +96,35 @@ def test_the_estimate_of_what_rules_find_is_close(sample: Sample) -> None:
         assert agreement[name] == pytest.approx(agree, abs=0.1), name
 
 
-@given(st.lists(st.sets(st.sampled_from("abcd"), min_size=1), min_size=1, max_size=4), st.data())
-def test_what_rules_find_together(sets: list[set[str]], data: st.DataObject) -> None:
-    agreement = {name: data.draw(st.floats(0, 1)) for name in "abcd"}
-    brute = 0.0
-    for pattern in itertools.product((True, False), repeat=4):
-        agreed = {name for name, yes in zip("abcd", pattern, strict=True) if yes}
-        chance = 1.0
-        for name, yes in zip("abcd", pattern, strict=True):
-            chance *= agreement[name] if yes else 1 - agreement[name]
-        brute += chance * any(one <= agreed for one in sets)
-    assert recall_of([Rule(tuple(sorted(one))) for one in sets], agreement) == pytest.approx(brute, abs=1e-9)
+@given(st.lists(st.lists(st.booleans(), min_size=3, max_size=3), min_size=1, max_size=30), st.data())
+def test_what_rules_find_together(pairs: list[list[bool]], data: st.DataObject) -> None:
+    sets = data.draw(st.lists(st.sets(st.sampled_from("abc"), min_size=1), min_size=1, max_size=4))
+    agreed = {name: np.array([pair[place] for pair in pairs]) for place, name in enumerate("abc")}
+    brute = np.mean([any(all(pair["abc".index(name)] for name in one) for one in sets) for pair in pairs])
+    assert recall_of([Rule(tuple(sorted(one))) for one in sets], agreed) == pytest.approx(brute)
+
+
+def test_what_no_rule_found_is_told_by_what_one_rule_found() -> None:
+    """Simulated captures: the truth is known, and lists that are independent give it back."""
+    rng = np.random.default_rng(3)
+    caught = rng.random((20_000, 3)) < 0.5
+    seen = caught.any(axis=1)
+    assert recaptured(np.ones(int(seen.sum())), caught[seen]) == pytest.approx(seen.mean(), abs=0.01)
+    # Of pairs that differ in how hard they are to find, it finds more missing than none, and fewer than there are.
+    hard = rng.random((20_000, 3)) < rng.choice([0.1, 0.9], (20_000, 1))
+    seen = hard.any(axis=1)
+    assert seen.mean() <= recaptured(np.ones(int(seen.sum())), hard[seen]) < 1
+    assert recaptured(np.zeros(0), np.zeros((0, 2), dtype=bool)) == 0
+
+
+def test_parts_of_values_find_what_whole_values_miss(sample: Sample) -> None:
+    whole, sound = (blocking_of(sample.folder, [[key]]) for key in ("surname", "surname:sound"))
+    assert sound.recall > whole.recall
+    assert sound.pairs > whole.pairs
+    assert any(":" in key for rule in suggest_rules(sample.folder).rules for key in rule.attributes)
+    with pytest.raises(UsageError, match="surname:sound"):
+        blocking_of(sample.folder, [["surname:nose"]])
+    assert blocking_of(sample.folder, [["surname:sound", "birth_date:year"]]).pairs > 0
 
 
 def test_rules_in_words() -> None:

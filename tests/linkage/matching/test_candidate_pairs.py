@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from discreet.errors import UsageError
 from discreet.linkage import (
     Candidates,
+    Labels,
     Pairs,
     ProjectFolder,
     adopt_pairs,
@@ -40,14 +41,47 @@ def test_saved_and_loaded(sample: Sample) -> None:
     assert {path.name for path in sample.folder.pairs_folder.iterdir()} == {"pairs.parquet", "model.json", "zones.json"}
 
 
-def test_labels_calibrate_and_put_doubtful_pairs_before_people(sample: Sample) -> None:
-    """Twins look like one person to the machine; labels show it, so that such pairs go to people."""
+def test_labels_calibrate_and_say_how_large_errors_are(sample: Sample) -> None:
     found = find_pairs(sample.folder, labels=sample.known)
     assert found.calibration is not None
-    assert found.counts["people"] > sample.found.counts["people"]
+    assert found.zones is not None
+    assert found.zones.false_same_most is not None
+    assert found.zones.false_same_share <= found.zones.false_same_most < 0.1
     assert json.dumps(found.to_dict())
     same = found.pairs.labelled(sample.true, sample.folder.records)
     assert (~same[found.decisions == 2]).sum() <= 5
+
+
+def test_a_label_sample_comes_first_and_bounds_what_is_wrong(sample: Sample, tmp_path: Path) -> None:
+    """The bound holds for the whole table, of which the labels are a small part."""
+    found = find_pairs(sample.folder, sample=120)
+    assert len(found.to_review) == (found.stands > 0).sum() < len(found.pairs) / 10
+    assert found.stands.sum() == pytest.approx(len(found.pairs))
+    same = found.pairs.labelled(sample.true, sample.folder.records)
+    chosen = found.stands > 0
+    labels = Labels(found.pairs.where(chosen), same[chosen], found.stands[chosen])
+    again = find_pairs(sample.folder, labels=labels)
+    assert again.zones is not None
+    assert again.zones.false_same_most is not None
+    hit = again.pairs.labelled(sample.true, sample.folder.records)
+    wrong = (~hit[again.decisions == 2]).mean()
+    assert wrong <= again.zones.false_same_most
+    assert again.to_review.first.tolist() == again.decided("people").first.tolist()
+
+
+def test_twins_go_to_people_whatever_speaks_for_them(sample: Sample) -> None:
+    """Another given name or birth date, the rest the same: the machine is not sure, without any label."""
+    known = sample.known
+    unlike = known.pairs.where(~known.same).keys(sample.folder.records)
+    keys = sample.found.pairs.keys(sample.folder.records)
+    lookalikes = np.isin(keys, unlike)
+    assert lookalikes.sum() > 15
+    assert sample.found.pairs.relatives[lookalikes].mean() > 0.9
+    assert sample.found.pairs.probability[lookalikes & sample.found.pairs.relatives].max() < 0.89
+    assert not (sample.found.pairs.relatives & (sample.found.decisions == 2)).any()
+    zones = sample.found.zones
+    assert zones is not None
+    assert sample.found.counts == {"different": zones.different, "people": zones.people, "same": zones.same}
 
 
 def test_people_look_at_as_many_as_they_can(sample: Sample) -> None:

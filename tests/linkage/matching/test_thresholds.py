@@ -21,7 +21,7 @@ from discreet.linkage import (
     zones_by_errors,
 )
 from discreet.linkage.matching.pairs import probability_of
-from discreet.linkage.matching.thresholds import Calibration, calibration, pooled
+from discreet.linkage.matching.thresholds import Calibration, at_most, calibration, pooled
 from tests.linkage.conftest import Sample
 
 WEIGHTS = st.lists(st.integers(-12, 12).map(float), min_size=0, max_size=30)
@@ -198,3 +198,23 @@ def test_the_error_is_a_share(points: list[tuple[float, bool]]) -> None:
     probability, same = (np.array(column) for column in zip(*points, strict=True))
     assert 0 <= calibration_error(probability, same) <= 1
     assert calibration_error(same.astype(float), same) == 0
+
+
+@given(st.integers(1, 60), st.data())
+def test_a_sample_bounds_the_share_as_clopper_and_pearson_do(labels: int, data: st.DataObject) -> None:
+    from scipy.stats import beta
+
+    wrong = data.draw(st.integers(0, labels))
+    found = at_most(np.arange(labels) < wrong, np.full(labels, 3.0))
+    expected = 1.0 if wrong == labels else beta.ppf(0.95, wrong + 1, labels - wrong)
+    assert found == pytest.approx(expected, abs=1e-6)
+
+
+def test_unequal_labels_are_worth_fewer() -> None:
+    even, uneven = (
+        at_most(np.zeros(50, dtype=bool), counts) for counts in (np.ones(50), np.append(np.ones(49), 100.0))
+    )
+    assert even is not None
+    assert uneven is not None
+    assert even < uneven
+    assert at_most(np.zeros(0, dtype=bool), np.zeros(0)) is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 
@@ -200,3 +201,29 @@ def test_who_has_a_pair_counts_and_who_had_it_does_not_get_it_again() -> None:
 def test_what_cannot_be_dealt_is_refused(workers: list[str], overlap: int) -> None:
     with pytest.raises(UsageError):
         deal([1], workers, overlap=overlap, rng=random.Random(1))
+
+
+def test_managers_who_assign_at_the_same_time_give_each_pair_once(ledger: Ledger, folder: Path) -> None:
+    """Eight at once, each to people of their own choice: no pair has more reviewers than asked, and budgets follow."""
+    project = registered(ledger, folder)
+    done: list[int] = []
+
+    def one(place: int) -> None:
+        given = assign(ledger, project, [f"ann{place % 3}", f"ben{place}"], actor="manager", overlap=1)
+        done.append(sum(given.pairs.values()))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(one, range(8)))
+    held = Counter(row.pair for row in rows(ledger, ASSIGNMENT))
+    assert set(held.values()) == {1}
+    assert sum(done) == len(held) == len(PAIRS)
+    assert consistent(ledger, project)
+
+
+def test_nobody_gets_pairs_if_they_do_not_fit_for_one(ledger: Ledger, folder: Path) -> None:
+    project = registered(ledger, folder, initial="full")
+    assign(ledger, project, ["zoe"], actor="manager", most=1, rng=random.Random(1))
+    before = rows(ledger, ASSIGNMENT)
+    with pytest.raises(BudgetExhausted):
+        assign(ledger, project, ["ann", "zoe"], actor="manager", overlap=2, limits=Limits.of("0.0001"))
+    assert rows(ledger, ASSIGNMENT) == before

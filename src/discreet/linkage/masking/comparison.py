@@ -200,6 +200,14 @@ class Comparison:
             return "partial"
         return None if mode == "full" else "full"
 
+    def first_mode(self, initial: str) -> Mode:
+        """What an initial display opens. Values that agree stay masked unless everything is open."""
+        if initial == "full" and self.hides:
+            return "full"
+        if initial in ("masked", "full") or self.equal or not self.hides:
+            return "masked"
+        return "partial" if self.has_partial else "full" if initial == "moderate" else "masked"
+
     def _seen(self, mode: Mode) -> Mode:
         return "masked" if mode == "partial" and not self.has_partial else mode
 

@@ -20,9 +20,10 @@ import numpy as np
 
 from discreet.errors import DataError, MissingExtra
 from discreet.linkage.folder import ProjectFolder
-from discreet.sources.duckdb_scratch import connect, quote, translated
+from discreet.linkage.matching.keys import create_tables
+from discreet.sources.duckdb_scratch import connect, translated
 
-OUTCOME = "unique_id_l AS l, unique_id_r AS r, match_weight AS weight"
+OUTCOME = ("unique_id_l AS l", "unique_id_r AS r", "match_weight AS weight")
 
 
 class Backend(Protocol):
@@ -36,8 +37,8 @@ class Backend(Protocol):
     def frames(self) -> list[Any]:
         """Its tables, as Splink takes them."""
 
-    def fetch(self, scored: Any) -> dict[str, Any]:
-        """The arrays `l`, `r` and `weight` of what Splink has scored."""
+    def fetch(self, scored: Any, *more: str) -> dict[str, Any]:
+        """The arrays `l`, `r` and `weight` of what Splink has scored, and more expressions."""
 
     def register(self, columns: dict[str, list[Any]]) -> Any:
         """A small table, as Splink takes it."""
@@ -51,12 +52,6 @@ def require_splink() -> None:
         raise MissingExtra("linkage", needed_for="Finding candidate pairs") from None
 
 
-def columns_of(folder: ProjectFolder) -> str:
-    """The attributes under their short names, without accents: they are often left out."""
-    names = ", ".join(f"strip_accents({quote(name)}) AS a{place}" for place, name in enumerate(folder.spec.names))
-    return f"record AS unique_id, {names}"
-
-
 @dataclass(frozen=True, eq=False)
 class DuckDBBackend:
     """Inside this process, spilling to the temporary folder."""
@@ -68,10 +63,7 @@ class DuckDBBackend:
     def connection(self) -> Any:
         """A private database that holds the identifying attributes."""
         own = connect()
-        with translated("the project"):
-            for table in self.folder.tables:
-                scan = self.folder.scan("identifying", table)
-                own.execute(f"CREATE TABLE {table}_table AS SELECT {columns_of(self.folder)} FROM {scan}")
+        create_tables(self.folder, own)
         return own
 
     @cached_property
@@ -86,9 +78,10 @@ class DuckDBBackend:
         """The tables, as Splink takes them."""
         return [self._api.register(f"{table}_table", dataset_display_name=table) for table in self.folder.tables]
 
-    def fetch(self, scored: Any) -> dict[str, Any]:
+    def fetch(self, scored: Any, *more: str) -> dict[str, Any]:
         """The arrays of what Splink has scored."""
-        arrays: dict[str, Any] = self.connection.execute(f"SELECT {OUTCOME} FROM {scored.physical_name}").fetchnumpy()
+        columns = ", ".join([*OUTCOME, *more])
+        arrays: dict[str, Any] = self.connection.execute(f"SELECT {columns} FROM {scored.physical_name}").fetchnumpy()
         scored.drop_table_from_database_and_remove_from_cache()
         return arrays
 
@@ -118,18 +111,19 @@ class SparkBackend:
     def frames(self) -> list[Any]:
         """The tables, sent to the cluster as Arrow, so that it need not see the folder."""
         frames = []
+        own = connect()
+        create_tables(self.folder, own)
         for table in self.folder.tables:
-            with connect() as own, translated("the project"):
-                scan = self.folder.scan("identifying", table)
-                rows = own.sql(f"SELECT {columns_of(self.folder)} FROM {scan}").to_arrow_table()
+            with translated("the project"):
+                rows = own.sql(f"SELECT * FROM {table}_table").to_arrow_table()
             frame, name = self.session.createDataFrame(rows), f"discreet_{uuid4().hex}_{table}"
             frames.append(self._api.register(frame, table_name=name, dataset_display_name=table))
         return frames
 
-    def fetch(self, scored: Any) -> dict[str, Any]:
+    def fetch(self, scored: Any, *more: str) -> dict[str, Any]:
         """The arrays of what Splink has scored."""
-        rows = scored.as_spark_dataframe().selectExpr(*(part.strip() for part in OUTCOME.split(","))).toArrow()
-        return {name: rows.column(name).to_numpy() for name in ("l", "r", "weight")}
+        rows = scored.as_spark_dataframe().selectExpr(*OUTCOME, *more).toArrow()
+        return {name: rows.column(name).to_numpy() for name in rows.column_names}
 
     def register(self, columns: dict[str, list[Any]]) -> Any:
         """A small table, as Splink takes it."""
@@ -182,9 +176,10 @@ def _failures() -> tuple[type[Exception], ...]:
     return (*found, *failures())
 
 
-def ordered(found: dict[str, Any]) -> tuple[Any, Any, Any]:
-    """Records of each pair with the smaller number first, and their weights, in the order of the numbers."""
-    left, right = (np.asarray(np.ma.getdata(found[name]), dtype=np.int64) for name in ("l", "r"))
+def ordered(found: dict[str, Any]) -> tuple[Any, ...]:
+    """Records of each pair, the smaller first, with weights and more, in their order."""
+    left, right = (np.asarray(np.ma.getdata(found.pop(name)), dtype=np.int64) for name in ("l", "r"))
     first, second = np.minimum(left, right), np.maximum(left, right)
     order = np.lexsort((second, first))
-    return first[order], second[order], np.asarray(np.ma.getdata(found["weight"]), dtype=np.float64)[order]
+    weight = np.asarray(np.ma.getdata(found.pop("weight")), dtype=np.float64)
+    return first[order], second[order], weight[order], *(np.ma.getdata(array)[order] for array in found.values())

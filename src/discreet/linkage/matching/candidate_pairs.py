@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,9 @@ from discreet.errors import UsageError
 from discreet.kernel.arrays import Flags, Floats
 from discreet.linkage.folder import ProjectFolder, Records
 from discreet.linkage.matching.backends import Backend, DuckDBBackend
-from discreet.linkage.matching.blocking import blocking_of, suggest_rules
-from discreet.linkage.matching.pairs import Labels, Pairs
-from discreet.linkage.matching.splink_model import Model, retrain, score_pairs, train
+from discreet.linkage.matching.blocking import blocking_of, histories_of, recaptured, suggest_rules
+from discreet.linkage.matching.pairs import COLUMNS, Labels, Pairs, sample_to_label
+from discreet.linkage.matching.splink_model import Model, retrain_and_score, score_pairs, train_and_score
 from discreet.linkage.matching.thresholds import (
     DIFFERENT,
     FALSE_SAME,
@@ -27,6 +27,7 @@ from discreet.linkage.matching.thresholds import (
     Calibration,
     Zones,
     calibrate,
+    stated_by_sample,
     zones_by_capacity,
     zones_by_errors,
 )
@@ -50,6 +51,13 @@ class Candidates:
     calibration: Calibration | None = None
     once: bool = False
     """Whether each table has every person once at most."""
+    stands: Floats = field(default_factory=lambda: np.zeros(0))
+    """Per pair how many pairs its label will count for, 0 for those outside of the label sample; empty without one."""
+
+    @property
+    def to_review(self) -> Pairs:
+        """What people are given now: the label sample first, then all that is theirs."""
+        return self.pairs.where(self.stands > 0) if len(self.stands) else self.decided("people")
 
     @property
     def counts(self) -> dict[str, int]:
@@ -67,6 +75,7 @@ class Candidates:
             "decisions": self.counts,
             "calibrated": self.pairs.calibrated,
             "labels": self.calibration.labels if self.calibration else 0,
+            "sample": int((self.stands > 0).sum()),
             "one_to_one": self.once,
             "zones": self.zones.to_dict() if self.zones else None,
             "rules": [rule.to_dict() for rule in self.model.blocking.rules] if self.model else [],
@@ -77,7 +86,7 @@ class Candidates:
         """Write pairs, model and zones into the project, in place of earlier ones."""
         home = folder.pairs_folder
         home.mkdir(mode=0o700, exist_ok=True)
-        self.pairs.write(home / "pairs.parquet", decisions=self.decisions, names=DECISIONS)
+        self.pairs.write(home / "pairs.parquet", decisions=self.decisions, names=DECISIONS, stands=self.stands)
         if self.model is not None:
             self.model.save(home / "model.json")
         about = {**self.to_dict(), "calibration": self.calibration.to_dict() if self.calibration else None}
@@ -99,12 +108,14 @@ def find_pairs(
     false_same: float = FALSE_SAME,
     missed: float = MISSED,
     once: bool = False,
+    sample: int = 0,
     backend: Backend | None = None,
 ) -> Candidates:
     """Choose rules, train, score, learn from labels where there are any, and cut the zones.
 
     Zones are cut by the errors the machine may make, or by `review`, the number of pairs people can look at. `once` says
-    that each table has every person once at most.
+    that each table has every person once at most. `sample` pairs are drawn at random, to be labelled by people before
+    anything else: what they answer says how large the errors of the machine are.
     """
     desk = backend or DuckDBBackend(folder)
     counting = desk if isinstance(desk, DuckDBBackend) else DuckDBBackend(folder)
@@ -113,16 +124,45 @@ def find_pairs(
         if rules is None
         else blocking_of(folder, rules, backend=counting)
     )
-    model = train(folder, blocking=blocking, seed=seed, backend=desk)
-    pairs = score_pairs(folder, model, backend=desk)
+    model, pairs = train_and_score(folder, blocking=blocking, seed=seed, backend=desk)
     calibration = None
     if labels is not None:
-        model = retrain(folder, model, labels, pairs, backend=desk)
-        pairs = score_pairs(folder, model, backend=desk)
+        model, pairs = retrain_and_score(folder, model, labels, pairs, backend=desk)
         calibration = calibrate(folder, pairs, labels)
         pairs = calibration.applied(pairs)
+    histories = histories_of(folder, model.blocking.rules, pairs, counting)
+    recall = min(model.blocking.recall, recaptured(pairs.probability, histories))
+    model = replace(model, blocking=replace(model.blocking, recall=recall))
     zones = cut(pairs, review=review, false_same=false_same, missed=missed)
-    return _candidates(folder, pairs, zones, model=model, calibration=calibration, once=once)
+    found = _candidates(folder, pairs, zones, labels, model=model, calibration=calibration, once=once)
+    found = found if labels is not None or review is not None else relatives_held(found)
+    return sampled(found, sample, seed=seed) if sample else found
+
+
+def relatives_held(found: Candidates) -> Candidates:
+    """Candidates of which people decide all that may be relatives and would be called the same.
+
+    No share of errors is spent on them: nothing says yet how many of them there are.
+    """
+    decisions = np.where(found.pairs.relatives & (found.decisions == 2), np.int8(1), found.decisions)
+    if found.zones is None:
+        return replace(found, decisions=decisions)
+    same = decisions == 2
+    zones = replace(
+        found.zones,
+        same=int(same.sum()),
+        people=int((decisions == 1).sum()),
+        false_same=float((1 - found.pairs.probability[same]).sum()),
+    )
+    return replace(found, decisions=decisions, zones=zones)
+
+
+def sampled(found: Candidates, size: int, *, seed: int) -> Candidates:
+    """Candidates with a label sample of about this size, to be reviewed first."""
+    chosen, counts = sample_to_label(found.pairs, size, seed=seed)
+    stands = np.zeros(len(found.pairs))
+    stands[chosen] = counts
+    return replace(found, stands=stands)
 
 
 def adopt_pairs(
@@ -141,7 +181,7 @@ def adopt_pairs(
     calibration = None if labels is None else calibrate(folder, pairs, labels)
     pairs = pairs if calibration is None else calibration.applied(pairs)
     zones = cut(pairs, review=review, false_same=false_same, missed=missed)
-    return _candidates(folder, pairs, zones, calibration=calibration, once=once)
+    return _candidates(folder, pairs, zones, labels, calibration=calibration, once=once)
 
 
 def cut(pairs: Pairs, *, review: int | None, false_same: float = FALSE_SAME, missed: float = MISSED) -> Zones:
@@ -160,22 +200,23 @@ def load_candidates(folder: ProjectFolder) -> Candidates:
     pairs = Pairs.read(home / "pairs.parquet")
     with connect() as own, translated("the pairs"):
         rows = own.execute(
-            f"SELECT decision FROM read_parquet({literal(str(home / 'pairs.parquet'))}) ORDER BY first, second"
-        ).fetchall()
-    decisions = np.array([DECISIONS.index(decision) for (decision,) in rows], dtype=np.int8)
+            f"SELECT * FROM read_parquet({literal(str(home / 'pairs.parquet'))}) ORDER BY first, second"
+        ).fetchnumpy()
+    decisions = np.array([DECISIONS.index(decision) for decision in rows["decision"]], dtype=np.int8)
     zones = None
     if about["zones"] is not None:
         stored: dict[str, Any] = {
-            field.name: float("inf") if about["zones"][field.name] is None else about["zones"][field.name]
-            for field in fields(Zones)
+            name: float("inf") if about["zones"][name] is None and name in ("lower", "upper") else about["zones"][name]
+            for name in (one.name for one in fields(Zones))
         }
         zones = Zones(**stored)
     model = Model.load(home / "model.json") if (home / "model.json").is_file() and about["rules"] else None
     calibration = Calibration.from_dict(about["calibration"]) if about["calibration"] else None
-    return Candidates(pairs, decisions, zones, model, calibration, about["one_to_one"])
+    stands = np.asarray(rows.get("stands", np.zeros(0)), dtype=np.float64)
+    return Candidates(pairs, decisions, zones, model, calibration, about["one_to_one"], stands)
 
 
-def _candidates(folder: ProjectFolder, pairs: Pairs, zones: Zones, **more: Any) -> Candidates:
+def _candidates(folder: ProjectFolder, pairs: Pairs, zones: Zones, labels: Labels | None, **more: Any) -> Candidates:
     decisions = zones.of(pairs)
     if more["once"]:
         if not folder.two:
@@ -184,6 +225,8 @@ def _candidates(folder: ProjectFolder, pairs: Pairs, zones: Zones, **more: Any) 
                 remedy="Leave it out where duplicates are looked for.",
             )
         decisions = _once(pairs, decisions)
+    if labels is not None:
+        zones = stated_by_sample(zones, decisions, pairs, labels, folder)
     return Candidates(pairs, decisions, zones, **more)
 
 
@@ -196,10 +239,46 @@ def _once(pairs: Pairs, decisions: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]
     return np.where(tied & (found == 2), np.int8(1), np.where(~won & ~tied & (found == 2), np.int8(1), found))
 
 
+def extended(folder: ProjectFolder, before: Candidates, *, new: int, backend: Backend | None = None) -> Candidates:
+    """Candidates with the pairs of the last `new` records, by the same model and thresholds.
+
+    What was decided about earlier records stays as it is.
+    """
+    if before.model is None or before.zones is None:
+        raise UsageError(
+            "The pairs of this project came from a file: there is no model for further records.",
+            remedy="Find pairs with: discreet link pairs PROJECT",
+        )
+    scored = score_pairs(folder, before.model, backend=backend)
+    scored = scored if before.calibration is None else before.calibration.applied(scored)
+    fresh = scored.where(scored.second >= folder.records - new)
+    parts: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in (before.pairs, fresh)])
+        for name in (*COLUMNS, "relatives")
+    }
+    both = replace(before.pairs, **parts)
+    order = np.lexsort((both.second, both.first))
+    decisions = np.concatenate([before.decisions, before.zones.of(fresh)])[order]
+    return Candidates(both.where(order), decisions, before.zones, before.model, before.calibration)
+
+
+def changes(folder: ProjectFolder, before: Candidates, after: Candidates) -> list[tuple[str, str, int]]:
+    """How many pairs are decided otherwise than before, most first."""
+    ways = [np.full(0, 0, dtype=np.int8)] * 2
+    keys = [found.pairs.keys(folder.records) for found in (before, after)]
+    everything = np.union1d(*keys)
+    for place, (key, found) in enumerate(zip(keys, (before, after), strict=True)):
+        ways[place] = np.full(len(everything), len(DECISIONS), dtype=np.int8)
+        ways[place][np.searchsorted(everything, key)] = found.decisions
+    names = [*DECISIONS, "not a candidate"]
+    moved = Counter(zip(ways[0].tolist(), ways[1].tolist(), strict=True))
+    return [(names[was], names[now], count) for (was, now), count in moved.most_common() if was != now]
+
+
 def divided(folder: ProjectFolder, found: Candidates, zones: Zones) -> Candidates:
     """Candidates divided between the machine and people by other zones."""
     about = {"model": found.model, "calibration": found.calibration, "once": found.once}
-    return _candidates(folder, found.pairs, zones, **about)
+    return _candidates(folder, found.pairs, zones, None, **about)
 
 
 # Candidate pairs by a quick rule: no model, no training, a second for some hundred records. For demonstrations and tests.
@@ -325,13 +404,16 @@ def one_to_one(first: Records, second: Records, weight: Floats) -> tuple[Flags, 
         free = [
             place for place in range(begin, end) if sides[place][0] not in taken[0] and sides[place][1] not in taken[1]
         ]
-        wanted = [Counter(sides[place][side] for place in free) for side in (0, 1)] if len(free) > 1 else None
+        if len(free) == 1:  # most weights are a pair's own
+            won[order[free[0]]] = True
+        elif free:
+            wanted = [Counter(sides[place][side] for place in free) for side in (0, 1)]
+            for place in free:
+                alone = wanted[0][sides[place][0]] == wanted[1][sides[place][1]] == 1
+                won[order[place]], tied[order[place]] = alone, not alone
         for place in free:
-            here, there = sides[place]
-            alone = wanted is None or wanted[0][here] == wanted[1][there] == 1
-            won[order[place]], tied[order[place]] = alone, not alone
-        for side in (0, 1):
-            taken[side].update(sides[place][side] for place in free)
+            taken[0].add(sides[place][0])
+            taken[1].add(sides[place][1])
     return won, tied
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import ColumnError, DataError, UsageError
-from discreet.kernel.arrays import Floats
+from discreet.kernel.arrays import Flags, Floats
 from discreet.linkage.folder import ProjectFolder, Records
 from discreet.sources import Table, read
 from discreet.sources.duckdb_scratch import connect, literal, quote, translated
@@ -33,8 +33,12 @@ class Pairs:
     weight: Floats
     probability: Floats
     calibrated: bool = False
+    relatives: Flags = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    """Pairs that may be two people of one household; none where it is empty."""
 
     def __post_init__(self) -> None:
+        if not len(self.relatives):
+            object.__setattr__(self, "relatives", np.zeros(len(self.first), dtype=np.bool_))
         if not len(self.first) == len(self.second) == len(self.weight) == len(self.probability):
             raise UsageError("Pairs need columns of one length.", remedy="Read them with read_pairs.")
         for array in (self.first, self.second, self.weight, self.probability):
@@ -68,7 +72,7 @@ class Pairs:
 
     def where(self, chosen: Any) -> Pairs:
         """Some of the pairs."""
-        return replace(self, **{name: getattr(self, name)[chosen] for name in COLUMNS})
+        return replace(self, **{name: getattr(self, name)[chosen] for name in (*COLUMNS, "relatives")})
 
     def keys(self, records: int) -> Records:
         """One number for each pair, for look-ups."""
@@ -78,13 +82,22 @@ class Pairs:
         """Which of the pairs are among other pairs."""
         return np.isin(self.keys(records), truth.keys(records))
 
-    def write(self, path: Path, *, decisions: npt.NDArray[np.int8] | None = None, names: Sequence[str] = ()) -> Path:
-        """Write the pairs as Parquet, with the name of each decision where there are decisions."""
-        columns = {name: np.array(getattr(self, name)) for name in COLUMNS}
-        said = ""
+    def write(
+        self,
+        path: Path,
+        *,
+        decisions: npt.NDArray[np.int8] | None = None,
+        names: Sequence[str] = (),
+        stands: Floats | None = None,
+    ) -> Path:
+        """Write the pairs as Parquet, with decisions and the label sample where there are such."""
+        columns = {name: np.array(getattr(self, name)) for name in (*COLUMNS, "relatives")}
+        said = ", relatives"
+        if stands is not None and len(stands):
+            columns["stands"], said = stands, f"{said}, stands"
         if decisions is not None:
             columns["decision"] = decisions.astype(np.int32)
-            said = f", [{', '.join(map(literal, names))}][decision + 1] AS decision"
+            said += f", [{', '.join(map(literal, names))}][decision + 1] AS decision"
         with connect() as own, translated("the pairs"):
             own.register("handed", columns)
             rows = f"SELECT {', '.join(COLUMNS)}, {str(self.calibrated).upper()} AS calibrated{said} FROM handed"
@@ -101,7 +114,11 @@ class Pairs:
             found = own.execute(f"SELECT * FROM read_parquet({literal(str(path))}) ORDER BY first, second").fetchnumpy()
         numbers = [np.asarray(np.ma.getdata(found[name]), dtype=np.int64) for name in COLUMNS[:2]]
         scores = [np.asarray(np.ma.filled(found[name].astype(np.float64), np.nan)) for name in COLUMNS[2:]]
-        return cls(numbers[0], numbers[1], scores[0], scores[1], calibrated=bool(np.any(found["calibrated"])))
+        calibrated, relatives = (
+            np.asarray(found.get(name, [False] * len(scores[0])), dtype=np.bool_)
+            for name in ("calibrated", "relatives")
+        )
+        return cls(numbers[0], numbers[1], scores[0], scores[1], calibrated=bool(calibrated.any()), relatives=relatives)
 
 
 def probability_of(weight: Floats) -> Floats:
@@ -144,11 +161,12 @@ class Labels:
         return order[place[hit]], hit
 
 
-# Pairs to label are drawn from layers of probability, half of them evenly and half from where it is open; each label counts for as many pairs as its
-# layer has per label drawn. Without that, pairs that were never in doubt would be calibrated by those that were.
+# Pairs to label are drawn at random from layers of probability: some evenly, since the model may be sure and wrong, some
+# where it is open, and half of them in proportion to the true pairs that are expected, since those tell how much of what
+# the machine calls the same is wrong. Each label counts for as many pairs as its layer has per label drawn. Without that,
+# pairs that were never in doubt would be calibrated by those that were.
 LAYERS = (0.0, 0.0001, 0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 0.99, 0.999, 1.0)
-EVENLY = 0.5
-"""Share of the sample that is spread evenly over the layers: the model may be sure and wrong."""
+EVENLY, OPEN, EXPECTED = 0.25, 0.25, 0.5
 
 
 def sample_to_label(pairs: Pairs, size: int, *, seed: int) -> tuple[Records, Floats]:
@@ -164,7 +182,10 @@ def sample_to_label(pairs: Pairs, size: int, *, seed: int) -> tuple[Records, Flo
     deviation = np.sqrt(pairs.probability * (1 - pairs.probability))
     doubt = np.bincount(layer, weights=deviation, minlength=len(counts))
     there = counts > 0
-    shares = EVENLY * there / there.sum() + (1 - EVENLY) * doubt / max(doubt.sum(), 1e-12)
+    mass = np.bincount(layer, weights=pairs.probability, minlength=len(counts))
+    shares = EVENLY * there / there.sum() + sum(
+        share * part / max(part.sum(), 1e-12) for share, part in ((OPEN, doubt), (EXPECTED, mass))
+    )
     wanted = np.minimum(counts, np.ceil(size * shares).astype(np.int64))
     drawn = [
         rng.choice(np.flatnonzero(layer == place), wanted[place], replace=False) for place in np.flatnonzero(wanted)
@@ -249,6 +270,11 @@ def _joined(
         left, right = (
             f"(SELECT id, record FROM {folder.scan('bridge', name)})" for name in (folder.tables[0], folder.tables[-1])
         )
+        if len(folder.sizes) > 2:  # of several tables an id is meant where only one has it
+            union = " UNION ALL ".join(
+                f"SELECT id, record FROM {folder.scan('bridge', name)}" for name in folder.tables
+            )
+            left = right = f"(SELECT id, min(record) AS record FROM ({union}) GROUP BY id HAVING count(*) = 1)"
         kinds = {
             "score": "TRY_CAST(p.{} AS DOUBLE)",
             "weight": "TRY_CAST(p.{} AS DOUBLE)",

@@ -22,11 +22,12 @@ from discreet.kernel.serialise import json_of
 from discreet.linkage.folder import ProjectFolder
 from discreet.linkage.matching.backends import Backend, DuckDBBackend, linker, ordered, quietly
 from discreet.linkage.matching.blocking import Blocking, Rule, suggest_rules
+from discreet.linkage.matching.keys import LONG, column_of
 from discreet.linkage.matching.pairs import Labels, Pairs, probability_of
 from discreet.linkage.matching.thresholds import pooled
 from discreet.linkage.spec import Attribute, LinkageSpec
 
-RANDOM_PAIRS = 1_000_000
+RANDOM_PAIRS = 300_000
 TRAINING_PAIRS = 5_000_000
 ROUNDS = 200
 SURE = 0.99
@@ -53,17 +54,19 @@ class Model:
 
     to_dict = json_of(
         "seed labels recall=blocking.recall agreement=blocking.agreement most_pairs=blocking.most_pairs "
-        "rules=blocking.rules trained_on splink=settings"
+        "rules=blocking.rules whole=blocking.whole chance=blocking.chance trained_on splink=settings"
     )
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Model:
         """A model from what `to_dict` gave."""
-        rules, trained = (
+        rules, whole, trained = (
             tuple(Rule(**{**rule, "attributes": tuple(rule["attributes"])}) for rule in content[key])
-            for key in ("rules", "trained_on")
+            for key in ("rules", "whole", "trained_on")
         )
-        blocking = Blocking(rules, content["recall"], content["agreement"], content["most_pairs"])
+        blocking = Blocking(
+            rules, content["recall"], content["agreement"], content["most_pairs"], whole, content["chance"]
+        )
         return cls(content["splink"], blocking, content["seed"], trained, content["labels"])
 
     def save(self, path: Path) -> Path:
@@ -86,10 +89,17 @@ def train(
     folder: ProjectFolder, *, blocking: Blocking | None = None, seed: int = 1, backend: Backend | None = None
 ) -> Model:
     """Train a model, the same for the same project, rules and seed."""
+    return train_and_score(folder, blocking=blocking, seed=seed, backend=backend)[0]
+
+
+def train_and_score(
+    folder: ProjectFolder, *, blocking: Blocking | None = None, seed: int = 1, backend: Backend | None = None
+) -> tuple[Model, Pairs]:
+    """A trained model, and the pairs that it has scored on the way."""
     desk = backend or DuckDBBackend(folder)
     counting = desk if isinstance(desk, DuckDBBackend) else DuckDBBackend(folder)
     rules = blocking or suggest_rules(folder, backend=counting)
-    sessions = training_rules(folder, rules.rules)
+    sessions = training_rules(folder, rules.whole)
     # A first guess of the number of true pairs: those of the most selective rule, by what it is estimated to find.
     known = [rule for rule in rules.rules if rule.recall]
     likely = min((rule.pairs / (rule.recall or 1) for rule in known), default=float(folder.records) / 2)
@@ -104,18 +114,82 @@ def train(
                 blocking_rule(rule, folder.spec), max_pairs=TRAINING_PAIRS if rule.pairs > TRAINING_PAIRS else None
             )
         raw = model.misc.save_model_to_json()
+    for comparison, name in zip(raw["comparisons"], folder.spec.names, strict=True):
+        take_chance(comparison["comparison_levels"], rules.chance[name])
     settings = settled(raw, prior=start, possible=folder.possible_pairs)
-    return _consistent(folder, Model(settings, rules, seed, sessions), raw, desk)
+    return _consistent(folder, Model(settings, rules, seed, sessions), desk)
+
+
+def take_chance(levels: list[dict[str, Any]], chance: float) -> None:
+    """Take over how often two records agree, as counted; other levels share the rest."""
+    others = [
+        level for level in levels if not level.get("is_null_level") and "Exact match" not in level["label_for_charts"]
+    ]
+    rest = sum(_number(level.get("u_probability")) for level in others)
+    for level in levels:
+        if "Exact match" in level["label_for_charts"]:
+            level["u_probability"] = chance
+    for level in others:
+        level["u_probability"] = _number(level.get("u_probability")) * (1 - chance) / (rest or 1)
 
 
 def score_pairs(folder: ProjectFolder, model: Model, *, backend: Backend | None = None) -> Pairs:
     """Every pair that a rule makes, with its weight and probability."""
-    desk = backend or DuckDBBackend(folder)
+    return weakened(_scored(folder, model, backend or DuckDBBackend(folder)))
+
+
+def _scored(folder: ProjectFolder, model: Model, desk: Backend) -> Pairs:
+    settings = settings_on(folder, model, desk.dialect)
     with quietly("score the pairs"):
         found = desk.fetch(
-            linker(desk, settings_on(folder, model, desk.dialect)).inference.predict(warning_mode="never")
+            linker(desk, {**settings, "retain_intermediate_calculation_columns": True}).inference.predict(
+                warning_mode="never"
+            ),
+            f"CAST({relatives_condition(folder.spec, settings)} AS BOOLEAN) AS relatives",
         )
-    return Pairs.of(*ordered(found))
+    first, second, weight, relatives = ordered(found)
+    return replace(Pairs.of(first, second, weight), relatives=np.asarray(relatives, dtype=np.bool_))
+
+
+# Relatives, twins and namesakes agree on many attributes for one reason, which the model, to which attributes are
+# independent, takes for as many reasons. Whether such a pair is one person cannot be told from its own values, so however
+# much speaks for it, the machine is not sure of it.
+UNSURE = 3.0
+"""At most so many bits speak for a pair that may be two people of one household: eight to one."""
+
+
+def weakened(pairs: Pairs) -> Pairs:
+    """Pairs of which possible relatives keep their order, but not their certainty.
+
+    >>> from dataclasses import replace
+    >>> pairs = replace(Pairs.of([0, 1], [2, 3], [20.0, 20.0]), relatives=np.array([True, False]))
+    >>> weakened(pairs).probability.round(3).tolist()
+    [0.859, 1.0]
+    """
+    unsure = pairs.relatives & (pairs.weight > 0)
+    weight = np.where(unsure, UNSURE * pairs.weight / (pairs.weight + UNSURE), pairs.weight)
+    return replace(pairs, weight=weight, probability=probability_of(weight))
+
+
+def relatives_condition(spec: LinkageSpec, settings: dict[str, Any]) -> str:
+    """Whether a scored pair may be two people of one household, in SQL.
+
+    A personal attribute (given name, birth date) differs as a whole, or all of them are missing, and no number that only
+    one person has is the same: one whose agreement alone outweighs how rare true pairs are. How much the difference
+    speaks against the pair does not count: where there are many relatives, the model has learnt that it says little.
+    """
+    differs, missing, numbers = [], [], []
+    rarity = -np.log2(settings["probability_two_random_records_match"])
+    for place, (attribute, comparison) in enumerate(zip(spec.attributes, settings["comparisons"], strict=True)):
+        levels = [level for level in comparison["comparison_levels"] if "m_probability" in level]
+        weights = [float(np.log2(level["m_probability"] / level["u_probability"])) for level in levels]
+        if attribute.name in spec.personal:
+            differs.append(f"mw_a{place} <= {weights[-1] + APART / 2}")
+            missing.append(f"mw_a{place} = 0")
+        elif attribute.kind == "fixed" and attribute.clean != "phone" and weights[0] >= rarity:
+            numbers.append(f"mw_a{place} >= {weights[0] - APART / 2}")
+    suspected = " OR ".join([*differs, f"({' AND '.join(missing)})"]) if differs else "FALSE"
+    return f"({suspected}) AND NOT ({' OR '.join(numbers)})" if numbers else suspected
 
 
 def settings_on(folder: ProjectFolder, model: Model, dialect: str) -> dict[str, Any]:
@@ -127,6 +201,13 @@ def settings_on(folder: ProjectFolder, model: Model, dialect: str) -> dict[str, 
 def retrain(
     folder: ProjectFolder, model: Model, labels: Labels, pairs: Pairs, *, backend: Backend | None = None
 ) -> Model:
+    """A model whose m is estimated again from labels."""
+    return retrain_and_score(folder, model, labels, pairs, backend=backend)[0]
+
+
+def retrain_and_score(
+    folder: ProjectFolder, model: Model, labels: Labels, pairs: Pairs, *, backend: Backend | None = None
+) -> tuple[Model, Pairs]:
     """Estimate m again from pairs that people called the same, with Splink's estimate from labels.
 
     Labelled pairs are mostly unsure ones, from which alone m would be far too low. So pairs above 99 % that nobody
@@ -147,15 +228,18 @@ def retrain(
     with quietly("learn from the labels"):
         known = linker(desk, settings_on(folder, model, desk.dialect))
         columns: dict[str, list[Any]] = {"unique_id_l": true.first.tolist(), "unique_id_r": true.second.tolist()}
-        if folder.two:
-            columns |= {"source_dataset_l": ["first"] * len(true), "source_dataset_r": ["second"] * len(true)}
+        if len(folder.sizes) > 1:
+            columns |= {
+                f"source_dataset_{side}": [folder.tables[place] for place in folder.table_of(records).tolist()]
+                for side, records in (("l", true.first), ("r", true.second))
+            }
         known.training.estimate_m_from_pairwise_labels(desk.register(columns))
         raw = known.misc.save_model_to_json()
     # Only m is taken over.
     learnt = _with(model.settings, raw, "m_probability")
     learnt = settled(learnt, prior=model.prior, possible=folder.possible_pairs, among_random=0.0)
     changed = replace(model, settings=_with(model.settings, learnt, "m_probability"), labels=len(labels))
-    return _consistent(folder, changed, None, desk)
+    return _consistent(folder, changed, desk)
 
 
 def training_rules(folder: ProjectFolder, rules: Sequence[Rule]) -> tuple[Rule, ...]:
@@ -183,15 +267,14 @@ def training_rules(folder: ProjectFolder, rules: Sequence[Rule]) -> tuple[Rule, 
     return tuple(chosen)
 
 
-def _consistent(folder: ProjectFolder, model: Model, raw: dict[str, Any] | None, desk: Backend) -> Model:
-    """The share of true pairs that agrees with the probabilities it leads to."""
-    pairs = score_pairs(folder, model, backend=desk)
+def _consistent(folder: ProjectFolder, model: Model, desk: Backend) -> tuple[Model, Pairs]:
+    """The model with a share of true pairs that agrees with itself, and its pairs."""
+    pairs = _scored(folder, model, desk)
     evidence = pairs.weight - np.log2(model.prior / (1 - model.prior))
     possible = folder.possible_pairs * max(model.blocking.recall, 0.01)
     prior = consistent_prior(evidence, possible=possible, start=model.prior)
-    if raw is None:
-        return replace(model, settings={**model.settings, "probability_two_random_records_match": prior})
-    return replace(model, settings=settled(raw, prior=prior, possible=folder.possible_pairs))
+    changed = replace(model, settings={**model.settings, "probability_two_random_records_match": prior})
+    return changed, weakened(replace(pairs, weight=evidence + np.log2(prior / (1 - prior))))
 
 
 def consistent_prior(evidence: Floats, *, possible: float, start: float) -> float:
@@ -230,6 +313,8 @@ LEAST = 1e-6
 """No level is impossible among strangers."""
 HALF, RARE = 0.5, 0.01
 """A level that no true pair showed counts as half a pair of them (Jeffreys' rule), and at most so often."""
+APART = 1e-5
+"""Levels that were pooled keep their order by so much of their ratio, so that a weight still tells the level."""
 MOST_OFF = 0.1
 """So much of u is left at least: the share of true pairs is only estimated."""
 
@@ -254,12 +339,15 @@ def settled(
         us = [u / sum(off) for u in off]
         # The ratio m/u falls from level to level; swaps are no steps of likeness and stay as they are.
         labels = [level.get("label_for_charts") for level in levels]
-        rising = [place for place, label in enumerate(labels) if label not in (SWAPPED_NAMES, SWAPPED_DAY)][::-1]
+        rising = [place for place, label in enumerate(labels) if label not in (SWAPPED_NAMES, SWAPPED_DAY, SHORT_FORM)][
+            ::-1
+        ]
         ratios = pooled(
             np.array([ms[place] / us[place] for place in rising]), np.array([us[place] for place in rising])
         )
-        for place, ratio in zip(rising, ratios.tolist(), strict=True):
-            ms[place] = ratio * us[place]
+        for step, (place, ratio) in enumerate(zip(rising, ratios.tolist(), strict=True)):
+            ms[place] = ratio * us[place] * (1 + step * APART)
+        ms = [m / sum(ms) for m in ms]
         for level, m, u in zip(levels, ms, us, strict=True):
             level["m_probability"], level["u_probability"] = m, u
     return mended
@@ -275,6 +363,7 @@ def _number(value: Any) -> float:
 # swapped are one slip too, not two: it counts in the comparison of the one, and says nothing in that of the other.
 SWAPPED_NAMES = "names swapped"
 SWAPPED_DAY = "day and month swapped"
+SHORT_FORM = "short form of the same name"
 ALIKE = (15, 25, 40)
 """Damerau-Levenshtein distances of strings, in per cent of the longer one. Jaro-Winkler finds as much on the FEBRL tables,
 but DuckDB and Spark differ in it: one counts half a transposition, the other rounds it down."""
@@ -287,7 +376,7 @@ def comparison_settings(folder: ProjectFolder, rules: Sequence[Rule], *, prior: 
     from splink import SettingsCreator
 
     return SettingsCreator(
-        link_type="link_only" if folder.two else "dedupe_only",
+        link_type="link_only" if folder.across else "link_and_dedupe" if len(folder.sizes) > 1 else "dedupe_only",
         comparisons=[
             _comparison(place, attribute, folder.spec) for place, attribute in enumerate(folder.spec.attributes)
         ],
@@ -304,7 +393,7 @@ def blocking_rule(rule: Rule, spec: LinkageSpec) -> Any:
     from splink import block_on
     from splink.internals.blocking_rule_library import CustomRule
 
-    columns = [f"a{spec.names.index(name)}" for name in rule.attributes]
+    columns = [column_of(key, spec) for key in rule.attributes]
     if rule.crossed:
         a, b = columns
         return CustomRule(f"l.{a} = r.{b} AND l.{b} = r.{a} AND l.{a} <> r.{a}")
@@ -325,8 +414,11 @@ def _comparison(place: int, attribute: Attribute, spec: LinkageSpec) -> Any:
     if attribute.kind == "string":
         longer = f"greatest(length({column}_l), length({column}_r))"
         distance = f"damerau_levenshtein({column}_l, {column}_r)"
+        steps.append(levels.CustomLevel(f"{column}_{LONG}_l = {column}_{LONG}_r", SHORT_FORM))
         for share in ALIKE:
-            near = f"100 * {distance} <= {share} * {longer}"
+            # Lengths alone rule most pairs out, without a distance.
+            apart = f"100 * abs(length({column}_l) - length({column}_r)) > {share} * {longer}"
+            near = f"CASE WHEN {apart} THEN FALSE ELSE 100 * {distance} <= {share} * {longer} END"
             steps.append(levels.CustomLevel(near, f"{share} % of the letters differ"))
     elif attribute.kind == "date":
         swapped = (

@@ -7,6 +7,7 @@ number of missed ones is the sum of their probabilities.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -40,6 +41,10 @@ class Zones:
     """Expected pairs that the machine wrongly calls different."""
     expected: float
     """Expected pairs that are one person, among the candidates."""
+    false_same_most: float | None = None
+    """At most this share is wrong of what the machine calls the same, by a label sample with 95 % confidence."""
+    missed_most: float | None = None
+    """At most this share of the true candidate pairs is missed, likewise."""
 
     @property
     def false_same_share(self) -> float:
@@ -57,7 +62,7 @@ class Zones:
         return np.where(np.isnan(pairs.weight), np.int8(1), found)
 
     to_dict = json_of(
-        "different people same expected false_same false_same_share missed missed_share",
+        "different people same expected false_same false_same_share false_same_most missed missed_share missed_most",
         lower=lambda self: self.lower if np.isfinite(self.lower) else None,
         upper=lambda self: self.upper if np.isfinite(self.upper) else None,
     )
@@ -96,6 +101,54 @@ def zones_by_capacity(pairs: Pairs, *, review: int) -> Zones:
         if not fitting:
             return curve.cut(cuts[low], cuts[high])
         _, low, high = max(fitting)
+
+
+CONFIDENCE = 0.95
+
+
+def at_most(wrong: npt.NDArray[np.bool_], counts: Floats) -> float | None:
+    """The largest share that a sample leaves open with 95 % confidence.
+
+    The bound of Clopper and Pearson for as many labels as those of unequal weight are worth (Korn & Graubard 1998).
+
+    >>> round(at_most(np.zeros(100, dtype=bool), np.ones(100)), 4)
+    0.0295
+    """
+    if not len(wrong):
+        return None
+    labels = max(1, int(counts.sum() ** 2 / (counts**2).sum() + 1e-9))
+    hits = math.ceil(labels * float(counts[wrong].sum() / counts.sum()) - 1e-9)
+    low, high = hits / labels, 1.0
+    while high - low > 1e-9:
+        share = (low + high) / 2
+        low, high = (share, high) if as_few(labels, hits, share) > 1 - CONFIDENCE else (low, share)
+    return high
+
+
+def as_few(labels: int, hits: int, share: float) -> float:
+    """The probability of so few hits or fewer among so many labels (binomial)."""
+    if hits >= labels or share <= 0 or share >= 1:
+        return float(hits >= labels or share <= 0)
+    return math.fsum(
+        math.exp(
+            math.lgamma(labels + 1) - math.lgamma(count + 1) - math.lgamma(labels - count + 1)
+            + count * math.log(share) + (labels - count) * math.log1p(-share)
+        )
+        for count in range(hits + 1)
+    )  # fmt: skip
+
+
+def stated_by_sample(
+    zones: Zones, decisions: npt.NDArray[np.int8], pairs: Pairs, labels: Labels, folder: ProjectFolder
+) -> Zones:
+    """Zones with what a label sample says about their errors."""
+    place, hit = labels.matched(pairs, folder)
+    same, counts, decided = labels.same[hit], labels.weights[hit], decisions[place]
+    return replace(
+        zones,
+        false_same_most=at_most(~same[decided == 2], counts[decided == 2]),
+        missed_most=at_most((decided == 0)[same], counts[same]),
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 import secrets
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,10 +16,11 @@ from sqlalchemy import Connection, Row, func, insert, select, update
 from discreet.errors import BudgetExhausted, Outdated, UsageError
 from discreet.kernel import Amount, parts_down, parts_up
 from discreet.ledger import Ledger, Request
-from discreet.ledger.operations import Note, Operation, Spend
+from discreet.ledger.operations import Note, Spend
 from discreet.linkage.folder import ProjectFolder
 from discreet.linkage.masking.kapr import PARTS
 from discreet.linkage.matching.candidate_pairs import load_candidates
+from discreet.linkage.matching.pairs import Labels
 from discreet.linkage.project import Project, now, share
 from discreet.linkage.review import reveal
 from discreet.linkage.review.held_pair import (
@@ -33,6 +34,9 @@ from discreet.linkage.review.held_pair import (
 from discreet.linkage.review.views import REFUSALS
 from discreet.store.tables.linkage import ASSIGNMENT, PAIR, PROJECT, WORKER
 
+MOST_ATTEMPTS = 20
+"""So often pairs are dealt again because another manager assigns at the same time."""
+
 
 @dataclass(frozen=True)
 class Assigned:
@@ -45,20 +49,46 @@ class Assigned:
 
 
 def bring_pairs(ledger: Ledger, project: Project) -> int:
-    """Take the pairs that people decide from the project's folder into the store; gives how many are new."""
-    candidates = load_candidates(ProjectFolder.open(project.folder))
-    people = candidates.decided("people")
+    """Take pairs for people, first a label sample, into the store; gives how many are new."""
+    people = load_candidates(ProjectFolder.open(project.folder)).to_review
     listed = zip(people.first.tolist(), people.second.tolist(), people.probability.tolist(), strict=True)
     with ledger.store.writing() as connection:
-        stored = set(records_of(connection, project).values())
-        new = [pair for pair in listed if pair[:2] not in stored]
-        rows = [
-            {"project": project.id, "number": number, "first": first, "second": second,
-             "probability": None if math.isnan(probability) else probability}
-            for number, (first, second, probability) in enumerate(new, start=len(stored) + 1)
-        ]  # fmt: skip
-        if rows:
-            connection.execute(insert(PAIR), rows)
+        return _insert_new(connection, project, listed)
+
+
+def hide_gold(ledger: Ledger, project: Project, labels: Labels, *, actor: str) -> int:
+    """Hide pairs of known truth among the others, to see how reviewers do; gives how many there are now.
+
+    They are assigned like all others, and nothing on the page of a pair tells them apart. Their truth is what counts in
+    the export, whatever reviewers answer.
+    """
+    firsts, seconds = labels.pairs.first.tolist(), labels.pairs.second.tolist()
+    truth = {(min(pair), max(pair)): same for *pair, same in zip(firsts, seconds, labels.same.tolist(), strict=True)}
+
+    def along(connection: Connection) -> None:
+        _insert_new(connection, project, [(*pair, math.nan) for pair in truth])
+        numbers = {pair: number for number, pair in records_of(connection, project).items()}
+        for pair, same in truth.items():
+            this = (PAIR.c.project == project.id, PAIR.c.number == numbers[pair])
+            connection.execute(update(PAIR).where(*this).values(gold=bool(same)))
+
+    details = {"gold": len(truth)}
+    ledger.record(actor=actor, event="linkage.project", subject=project.subject, details=details, along=along)
+    with ledger.store.reading() as connection:
+        gold = select(func.count()).where(PAIR.c.project == project.id, PAIR.c.gold.is_not(None))
+        return int(connection.execute(gold).scalar_one())
+
+
+def _insert_new(connection: Connection, project: Project, pairs: Iterable[tuple[int, int, float]]) -> int:
+    stored = set(records_of(connection, project).values())
+    new = [pair for pair in pairs if pair[:2] not in stored]
+    rows = [
+        {"project": project.id, "number": number, "first": first, "second": second,
+         "probability": None if math.isnan(probability) else probability}
+        for number, (first, second, probability) in enumerate(new, start=len(stored) + 1)
+    ]  # fmt: skip
+    if rows:
+        connection.execute(insert(PAIR), rows)
     return len(rows)
 
 
@@ -78,19 +108,33 @@ def assign(
     Pairs that were withdrawn before anybody decided are given out again, to others. `limits` hold for each reviewer;
     without them the present ones stay.
     """
-    with ledger.store.reading() as connection:
-        records = records_of(connection, project)
-        had, seen_by, loads = holders(connection, project)
-    dealt = deal(
-        list(records), workers, overlap=overlap, most=most, had=had, seen_by=seen_by, loads=loads,
-        rng=rng or random.Random(secrets.randbits(128)),  # noqa: S311 - seeded by the machine's randomness
-    )  # fmt: skip
-    wanted = sorted({pair for pairs in dealt.pairs.values() for pair in pairs})
-    disclosures = reveal.measure(project, [records[pair] for pair in wanted], initial=project.initial)
-    disclosure = dict(zip(wanted, disclosures, strict=True))
-    for worker, pairs in dealt.pairs.items():
-        give(ledger, project, worker, [(pair, disclosure[pair]) for pair in pairs], actor=actor, limits=limits)
-    return Assigned({worker: len(pairs) for worker, pairs in dealt.pairs.items()}, dealt.left_over)
+    if project.study is not None:
+        raise UsageError(
+            "In a study every participant gets all pairs, in an interface drawn at random.",
+            remedy="Enrol participants on its page, or with: discreet link assign PROJECT --study --worker NAME",
+        )
+    rng = rng or random.Random(secrets.randbits(128))  # noqa: S311 - seeded by the machine's randomness
+    given: Counter[str] = Counter(dict.fromkeys(workers, 0))
+    for attempt in range(MOST_ATTEMPTS):
+        with ledger.store.reading() as connection:
+            records = records_of(connection, project)
+            had, seen_by, loads = holders(connection, project)
+        dealt = deal(list(records), workers, overlap=overlap, most=most, had=had, seen_by=seen_by, loads=loads, rng=rng)
+        wanted = sorted({pair for pairs in dealt.pairs.values() for pair in pairs})
+        disclosures = reveal.measure(project, [records[pair] for pair in wanted], initial=project.initial)
+        disclosure = dict(zip(wanted, disclosures, strict=True))
+        parcels = {worker: [(pair, disclosure[pair]) for pair in pairs] for worker, pairs in dealt.pairs.items()}
+        for worker, parcel in parcels.items():  # nobody gets pairs if they do not fit for one of them
+            _allowance(ledger, project, worker, parcel, actor=actor, limits=limits)
+        try:
+            for worker, parcel in parcels.items():
+                give(ledger, project, worker, parcel, actor=actor, limits=limits, most_holders=overlap)
+                given[worker] += len(parcel)
+            break
+        except Outdated:  # another manager was quicker: what is left is dealt again
+            if attempt == MOST_ATTEMPTS - 1:
+                raise
+    return Assigned(given, dealt.left_over)
 
 
 def give(
@@ -102,10 +146,46 @@ def give(
     actor: str,
     limits: Limits | None = None,
     role: str = "review",
+    most_holders: int | None = None,
 ) -> None:
-    """Give pairs to one reviewer: all, or none if what is open from the start exceeds a limit."""
+    """Give pairs to one reviewer: all, or none if what is open from the start exceeds a limit.
+
+    None either if a pair has `most_holders` reviewers by then, or was this reviewer's already.
+    """
     if not pairs and limits is None:
         return
+    chosen, allowance, parts = _allowance(ledger, project, worker, pairs, actor=actor, limits=limits)
+    ledger.set_budget(project.budget(worker), limit=allowance, parts=PARTS, actor=actor, subject=project.subject)
+
+    def along(connection: Connection) -> None:
+        having, ever, _ = holders(connection, project)
+        full = (
+            any(len(having.get(pair, ())) >= most_holders for pair, _ in pairs) if most_holders is not None else False
+        )
+        if full or any(worker in ever.get(pair, ()) for pair, _ in pairs):
+            remedy = "Look at the project, and assign again."
+            raise Outdated("Pairs were assigned meanwhile; these were not.", remedy=remedy)
+        insert_pairs(connection, project, worker, pairs, chosen, parts=parts, role=role)
+
+    request = Request.of(
+        actor=actor,
+        event="linkage.assigned",
+        subject=f"{project.subject}/worker:{worker}",
+        details={"pairs": len(pairs), "role": role, "risk_limit": chosen.risk, "characters_limit": chosen.characters},
+        step=Spend(project.budget(worker), Fraction(parts, PARTS)) if parts else Note(),
+        along=along,
+    )
+    try:
+        ledger.submit(request).result().require()
+    except LimitPassed as exceeded:
+        _refuse(ledger, project, worker, actor, exceeded.reason)
+
+
+def _allowance(
+    ledger: Ledger, project: Project, worker: str, pairs: Sequence[tuple[int, reveal.PairDisclosure]],
+    *, actor: str, limits: Limits | None,
+) -> tuple[Limits, Fraction, int]:  # fmt: skip
+    """Limits and budget of a reviewer with these pairs, and what the pairs cost; refused if they do not fit."""
     parts = sum(parts_up(disclosure.contribution, PARTS) for _, disclosure in pairs)
     with ledger.store.reading() as connection:
         before = worker_of(connection, project, worker)
@@ -113,20 +193,7 @@ def give(
     allowance = project.meter(before["displays"] + len(pairs)).allowance(chosen.risk or 1)
     if allowance < _spent(ledger, project, worker) + Fraction(parts, PARTS):
         _refuse(ledger, project, worker, actor, "risk")
-    ledger.set_budget(project.budget(worker), limit=allowance, parts=PARTS, actor=actor, subject=project.subject)
-    step: Operation = Spend(project.budget(worker), Fraction(parts, PARTS)) if parts else Note()
-    request = Request.of(
-        actor=actor,
-        event="linkage.assigned",
-        subject=f"{project.subject}/worker:{worker}",
-        details={"pairs": len(pairs), "role": role, "risk_limit": chosen.risk, "characters_limit": chosen.characters},
-        step=step,
-        along=lambda connection: insert_pairs(connection, project, worker, pairs, chosen, parts=parts, role=role),
-    )
-    try:
-        ledger.submit(request).result().require()
-    except LimitPassed as exceeded:
-        _refuse(ledger, project, worker, actor, exceeded.reason)
+    return chosen, allowance, parts
 
 
 def withdraw(ledger: Ledger, project: Project, worker: str, *, actor: str, pairs: Iterable[int] | None = None) -> int:

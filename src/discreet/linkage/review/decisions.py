@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -21,6 +23,11 @@ from discreet.linkage.review.held_pair import ASSIGNMENTS, WITHDRAWN, not_there,
 from discreet.linkage.review.views import CHOICES
 from discreet.store import Store
 from discreet.store.tables.linkage import ASSIGNMENT, CELL, DECISION, PAIR
+
+HURRY = 3.0
+"""Seconds for a pair below which nobody has read it: in the authors' study people took 18."""
+ROW_OF_HASTE = 5
+"""Decisions in a row that are too fast, at which the reviewer is told."""
 
 
 # Answers to pairs: saved at once, taken back at will, never overwritten.
@@ -64,6 +71,21 @@ def last_decided(store: Store, project: Project, worker: str) -> int | None:
         ).scalar()
 
 
+def hurrying(store: Store, project: Project, worker: str) -> bool:
+    """Whether the last five decisions of a reviewer came faster than people read."""
+    with store.reading() as connection:
+        latest = connection.execute(
+            select(DECISION.c.at)
+            .join(ASSIGNMENT, ASSIGNMENT.c.id == DECISION.c.assignment)
+            .where(ASSIGNMENT.c.project == project.id, ASSIGNMENT.c.worker == worker, DECISION.c.choice.is_not(None))
+            .order_by(DECISION.c.id.desc())
+            .limit(ROW_OF_HASTE + 1)
+        ).scalars()
+        moments = [datetime.fromisoformat(at) for at in latest]
+    gaps = [(later - earlier).total_seconds() for later, earlier in pairwise(moments)]
+    return len(gaps) == ROW_OF_HASTE and max(gaps) < HURRY
+
+
 def _write(connection: Connection, project: Project, worker: str, number: int, choice: int | None) -> None:
     held = read_held(connection, project, worker, number)
     if held.closed:
@@ -89,6 +111,8 @@ class Answered:
     reviews: Mapping[str, int | None] = field(default_factory=dict)
     """The choice of each reviewer who has it; None where it is not decided yet."""
     adjudications: Mapping[str, int | None] = field(default_factory=dict)
+    gold: bool | None = None
+    """The truth of a pair that is hidden among the others."""
 
     @property
     def answers(self) -> list[str]:
@@ -132,7 +156,9 @@ def read_answers(connection: Connection, project: Project) -> list[Answered]:
             given[row.pair][row.role][row.worker] = row.choice
     pairs = connection.execute(select(PAIR).where(PAIR.c.project == project.id).order_by(PAIR.c.number)).all()
     return [
-        Answered(row.number, (row.first, row.second), row.probability, *given[row.number].values()) for row in pairs
+        Answered(row.number, (row.first, row.second), row.probability, roles["review"], roles["adjudication"], row.gold)
+        for row in pairs
+        for roles in [given[row.number]]
     ]
 
 

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sqlalchemy import Connection, and_, bindparam, case, func, insert, select
+from sqlalchemy import Connection, and_, bindparam, case, func, insert, or_, select
 
 from discreet.errors import BudgetExhausted, NotThere, Outdated
 from discreet.linkage.masking.comparison import MODES, Mode
 from discreet.linkage.masking.record_pair import State
 from discreet.linkage.project import PROJECTS, Project, now
+from discreet.linkage.review.views import CONDITIONS, Condition
 from discreet.store.tables.ledger import BUDGET
 from discreet.store.tables.linkage import ASSIGNMENT, CELL, DECISION, PAIR, PROJECT, WORKER
 from discreet.store.transitions import StateMachine, update_one
@@ -65,6 +66,8 @@ class HeldPair:
     parts_spent: int
     left: dict[str, int | None]
     """Per limit of REFUSALS, the parts or characters left; None where there is no limit."""
+    condition: Condition | None = None
+    """The interface of a participant of a study."""
 
     def state(self, attributes: Sequence[str]) -> State:
         """The mode of every cell."""
@@ -132,6 +135,7 @@ def read_held(connection: Connection, project: Project, worker: str, number: int
             "project risk": _left(row.project_risk, row.project_spent),
             "project characters": _left(row.project_allowed, row.project_shown),
         },
+        condition=None if row.condition is None else CONDITIONS[row.condition],
     )
 
 
@@ -209,7 +213,7 @@ _HELD = (
         ASSIGNMENT.c.id, ASSIGNMENT.c.role, ASSIGNMENT.c.place, ASSIGNMENT.c.version, ASSIGNMENT.c.contribution,
         PAIR.c.first, PAIR.c.second,
         WORKER.c.displays, WORKER.c.characters, WORKER.c.characters_shown, WORKER.c.characters_allowed,
-        WORKER.c.risk_limit, WORKER.c.characters_limit,
+        WORKER.c.risk_limit, WORKER.c.characters_limit, WORKER.c.condition,
         PROJECT.c.state.label("project_state"),
         PROJECT.c.risk_allowed.label("project_risk"), PROJECT.c.risk_spent.label("project_spent"),
         PROJECT.c.characters_allowed.label("project_allowed"), PROJECT.c.characters_shown.label("project_shown"),
@@ -219,7 +223,8 @@ _HELD = (
     .join(WORKER, and_(WORKER.c.project == ASSIGNMENT.c.project, WORKER.c.worker == ASSIGNMENT.c.worker))
     .join(PROJECT, PROJECT.c.id == ASSIGNMENT.c.project)
     .join(BUDGET, BUDGET.c.name == bindparam("b"))
-    .where(_MINE, ASSIGNMENT.c.pair == bindparam("n"))
+    # Participants of a study see pairs after consent, tutorial, practice and quiz, through whatever door they come.
+    .where(_MINE, ASSIGNMENT.c.pair == bindparam("n"), or_(WORKER.c.stage.is_(None), WORKER.c.stage == "pairs"))
 )  # fmt: skip
 
 _CELLS = select(CELL.c.attribute, CELL.c.mode).where(CELL.c.assignment == bindparam("a"))

@@ -17,6 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import get_args
 
+import numpy as np
 from sqlalchemy import Connection
 
 from discreet.errors import BudgetExhausted, DiscreetError, KeyReused, Refused
@@ -25,7 +26,7 @@ from discreet.ledger import Ledger, Receipt, Request
 from discreet.ledger.operations import Spend
 from discreet.ledger.queries import by_key
 from discreet.linkage.folder import ProjectFolder
-from discreet.linkage.masking.comparison import Comparison, Mode
+from discreet.linkage.masking.comparison import Mode
 from discreet.linkage.masking.index import Index, RevealStep, contribution, load_index, save_index
 from discreet.linkage.masking.kapr import Meter
 from discreet.linkage.masking.record_pair import Pair, State
@@ -40,7 +41,7 @@ from discreet.linkage.review.held_pair import (
     read_held,
     read_position,
 )
-from discreet.linkage.review.views import REFUSALS, CellView, PairView, Price, RowView, gauge
+from discreet.linkage.review.views import REFUSALS, CellView, PairDisplay, PairView, Price, gauge
 
 __all__ = ["PairDisclosure", "display_costs", "measure", "measure_opened", "prepare", "refusal", "reveal", "view"]
 
@@ -54,9 +55,11 @@ _opening = threading.Lock()
 
 
 def view(ledger: Ledger, project: Project, worker: str, number: int) -> PairView:
-    """A pair as far as its reviewer has opened it; an error for others."""
+    """A pair as far as its reviewer has opened it; an error for others, and once the project is closed."""
     with ledger.store.reading() as connection:
         shown = _ShownPair.read(connection, project, worker, number)
+        if shown.held.closed:
+            raise Refused("The project is closed: its pairs are shown to nobody any more.", remedy="Ask its manager.")
         position = read_position(connection, project, worker, shown.held.place)
     return shown.view(position)
 
@@ -125,7 +128,7 @@ def _check_outcome(receipt: Receipt, subject: str) -> None:
 
 def refusal(reason: str, entry: int) -> DiscreetError:
     """Why a cell stays shut, and what to do."""
-    kind = Refused if reason in ("kappa", "closed") else BudgetExhausted
+    kind = Refused if reason in ("kappa", "closed", "static") else BudgetExhausted
     return kind(
         f"Refused: {REFUSALS[reason]}.",
         remedy=f"Decide with what is open, or ask the manager of the project (entry {entry} of the ledger).",
@@ -194,32 +197,55 @@ class _ShownPair:
         )
 
     def forbidden(self, step: RevealStep) -> str | None:
-        """Why a step is refused whatever the budget: the project is closed, or kappa would be broken."""
+        """Why a step is refused before the budget is asked: the project is closed, or kappa would be broken.
+
+        In a strict project a step that could pass a limit is refused, so that the refusal tells nothing.
+        """
         if self.held.closed:
             return "closed"
-        return "kappa" if min(step.anonymity) < self.project.kappa else None
+        if self.static:
+            return "static"
+        if min(step.anonymity) < self.project.kappa:
+            return "kappa"
+        if not self.project.strict:
+            return None
+        most = self.display.most(step.state, self.held.contribution)
+        return self.held.refusal(parts=most.parts, characters=most.characters)
+
+    @property
+    def display(self) -> PairDisplay:
+        """What the reviewer sees of it."""
+        return PairDisplay(self.index.columns, self.pair, self.state, self.meter, self.project.strict)
+
+    def _price(self, step: RevealStep, anonymity: tuple[int, int]) -> Price:
+        """What is quoted for a step, and the limit it passes in any case."""
+        now, held = self.held.contribution, self.held
+        most, least = self.display.most(step.state, now), self.display.least(step.state, now, anonymity)
+        return Price(
+            mode=step.mode,
+            risk=self.meter.spent(Fraction(most.parts, self.meter.parts)),
+            characters=Fraction(most.characters, held.characters or 1),
+            refused=self.forbidden(step) or held.refusal(parts=least.parts, characters=least.characters),
+        )
+
+    @property
+    def static(self) -> bool:
+        """Whether an interface of a study shows this pair, in which nothing is opened."""
+        return self.held.condition is not None and self.held.condition.static
 
     def view(self, position: PairPosition) -> PairView:
         """The pair as far as it is open, with the price of every next step."""
-        held, pair, total = self.held, self.pair, self.held.characters or 1
+        held, pair = self.held, self.pair
         quote = self.index.quote(pair, self.state, strict=self.project.strict)
         cells = []
-        for name, cell, mode, frequencies, along in zip(
-            pair.attributes, pair.cells, self.state, pair.frequencies, pair.along, strict=True
-        ):
-            texts, pieces, icons = cell.text(mode), cell.pieces(mode), frequencies or (None, None)
-            first, second = (RowView(texts[row], pieces[row], _words(cell, row, mode), icons[row]) for row in (0, 1))
-            step, price = quote.steps.get(name), None
-            if step is not None and cell.hides:
-                change = self.change(step)
-                price = Price(
-                    mode=step.mode,
-                    risk=self.meter.spent(Fraction(change.parts, self.meter.parts)),
-                    characters=Fraction(change.characters, total),
-                    refused=self.forbidden(step) or held.refusal(parts=change.parts, characters=change.characters),
-                )
-            together = None if along is None else pair.attributes[along]
-            cells.append(CellView(name, cell.kind, mode, cell.markup, (first, second), together, price))
+        for j, (name, cell) in enumerate(zip(pair.attributes, pair.cells, strict=True)):
+            step = quote.steps.get(name)
+            price = None if step is None or not cell.hides or self.static else self._price(step, quote.anonymity)
+            mode, marks, together = self.state[j], self.display.marks(j), self.display.together(j)
+            shown = CellView(name, cell.kind, mode, marks, self.display.rows(j), together, price)
+            cells.append(shown if held.condition is None or held.condition.markup else shown.unmarked)
+        home, names = _tables(self.project.folder, (Path(self.project.folder) / "project.json").stat().st_mtime_ns)
+        first_table, second_table = (names[place] for place in home.table_of(np.array(held.records)).tolist())
         spent = self.meter.spent(Fraction(held.parts_spent, self.meter.parts))
         return PairView(
             project=self.project.name,
@@ -229,28 +255,10 @@ class _ShownPair:
             choice=held.choice,
             **asdict(position),
             cells=tuple(cells),
-            characters=gauge(Fraction(held.characters_shown, total), held.characters_limit),
+            characters=gauge(Fraction(held.characters_shown, held.characters or 1), held.characters_limit),
             risk=gauge(spent, held.risk_limit),
+            tables=(first_table, second_table),
         )
-
-
-def _words(cell: Comparison, row: int, mode: Mode) -> str:
-    """The value in words, for screen readers; no character that the signs do not show."""
-    side = cell.sides[row]
-    if side.value is None:
-        return "missing"
-    if mode == "full":
-        return side.text(mode)
-    if side.at_once:
-        return "hidden"
-    differing = side.disclosed("partial")
-    length = f"{side.total} character{'s' * (side.total != 1)}"
-    if mode == "partial" and cell.has_partial and not cell.equal:
-        signs = (sign for piece in side.pieces("partial") for sign in piece.text)
-        return f"{length}: {' '.join('hidden' if sign == '*' else sign for sign in signs)}"
-    if not differing:
-        return f"{length}, hidden"
-    return f"{length}, {'all' if differing == side.total else differing} different"
 
 
 def _measured(index: Index, project: Project, pair: Pair, wanted: Mapping[str, Mode]) -> PairDisclosure:
@@ -278,18 +286,9 @@ def _characters_shown(pair: Pair, state: State) -> int:
 
 
 def _opened_at_first(pair: Pair, initial: Initial) -> dict[str, Mode]:
-    """What an initial display opens of a pair. Values that agree stay masked unless everything is open."""
-    opened: dict[str, Mode] = {}
-    for name, cell in zip(pair.attributes, pair.cells, strict=True):
-        if initial == "masked" or not cell.hides:
-            continue
-        if initial == "full":
-            opened[name] = "full"
-        elif not cell.equal and cell.has_partial:
-            opened[name] = "partial"
-        elif not cell.equal and initial == "moderate":
-            opened[name] = "full"
-    return opened
+    """What an initial display opens of a pair."""
+    first = {name: cell.first_mode(initial) for name, cell in zip(pair.attributes, pair.cells, strict=True)}
+    return {name: mode for name, mode in first.items() if mode != "masked"}
 
 
 @dataclass(frozen=True)
@@ -336,6 +335,13 @@ def _index_of(folder: str) -> Index:
     """The index of a project's records; opened once per process, however many ask at once."""
     with _opening:
         return _opened_index(folder, (Path(folder) / "project.json").stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=OPEN_INDEXES)
+def _tables(folder: str, _changed: int) -> tuple[ProjectFolder, tuple[str, ...]]:
+    """The folder as it is now, and what its tables are called."""
+    home = ProjectFolder.open(folder)
+    return home, tuple(str(table["name"]) for table in home.about["tables"])
 
 
 @lru_cache(maxsize=OPEN_INDEXES)
