@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import ColumnError, OutsideHierarchy, UsageError
 from discreet.kernel import Classes, Countable
-from discreet.kernel.arrays import LIMIT, Ints, Label, group, pack, total
+from discreet.kernel.arrays import LIMIT, Floats, Ints, Label, group, pack, total
 from discreet.kernel.hierarchy import text
 from discreet.misuse.input_tables import countable
 from discreet.misuse.result_formats import Cells, numbered, whole
@@ -174,10 +174,15 @@ class Crowds:
     steps: tuple[tuple[Lookup | None, int], ...]
     """Per column a look-up that makes the key so far small again, where it would outgrow 62 bits, and its size."""
     sizes: Lookup
+    factors: Floats | None = None
+    """Where D is another distinguishing factor than the size: that of each class, by the number that `sizes` gives."""
 
     @classmethod
-    def of(cls, classes: Classes) -> Crowds:
+    def of(cls, classes: Classes, factors: Floats | None = None) -> Crowds:
         """From the classes of the source by these quasi-identifiers."""
+        if factors is not None:
+            numbered = replace(classes, sizes=np.arange(1, len(classes) + 1), members=None)
+            return replace(cls.of(numbered), factors=np.concatenate([[1.0], factors]))
         indexes = tuple(ValueIndex(column.hierarchy.index[column.level]) for column in classes.columns)
         keys, bound = np.zeros(len(classes), dtype=np.int64), 1
         steps: list[tuple[Lookup | None, int]] = []
@@ -190,15 +195,16 @@ class Crowds:
             keys, bound = keys * size + codes, bound * size
         return cls(indexes, tuple(steps), lookup(keys, classes.sizes, bound))
 
-    def many(self, columns: Sequence[Cells], rows: int) -> Ints:
-        """D of each row."""
+    def many(self, columns: Sequence[Cells], rows: int) -> Any:
+        """D of each row: whole numbers, or other factors."""
         keys = np.zeros(rows, dtype=np.int64)
         for index, cells, (smaller, size) in zip(self.indexes, columns, self.steps, strict=True):
             keys = keys if smaller is None else smaller.many(keys)
             keys = keys * size + index.codes(cells)
-        return np.maximum(self.sizes.many(keys), 1)
+        found = self.sizes.many(keys)
+        return np.maximum(found, 1) if self.factors is None else self.factors[found]
 
-    def one(self, values: Sequence[Any]) -> int:
+    def one(self, values: Sequence[Any]) -> float:
         """D of one row."""
         key = 0
         for value, (known, unknown, smaller) in zip(values, self._quick, strict=True):
@@ -207,7 +213,8 @@ class Crowds:
             kind = type(value)
             label = value if kind is str else str(value) if kind is int else text(value)
             key = key * (unknown + 1) + known(label, unknown)
-        return self.sizes.one(key) or 1
+        found = self.sizes.one(key)
+        return (found or 1) if self.factors is None else float(self.factors[found])
 
     @cached_property
     def _quick(self) -> tuple[tuple[Callable[[Label, int], int], int, Lookup | None], ...]:
@@ -235,7 +242,7 @@ class ScoringPlan:
     @property
     def crowds(self) -> Crowds | None:
         """Look-up of D; None without quasi-identifiers, when D is the result's size."""
-        return self.source.crowds(self.quasi) if self.quasi else None
+        return self.source.crowds(self.quasi, self.sensitive) if self.quasi else None
 
     @property
     def sensitive(self) -> tuple[str, ...]:
@@ -253,9 +260,11 @@ class Prepared:
     source: Countable | Classes
     entity: str | None = None
     """The column that says whom a row is about, where an entity may have several rows."""
+    factor: str = "k"
+    """The distinguishing factor: one of `FACTORS`."""
     scorers: dict[Any, Any] = field(default_factory=dict, repr=False)
     """What scores results against this source, by how it was asked to."""
-    _crowds: dict[tuple[str, ...], Crowds] = field(default_factory=dict, repr=False)
+    _crowds: dict[tuple[tuple[str, ...], ...], Crowds] = field(default_factory=dict, repr=False)
     _whole: dict[tuple[Any, ...], tuple[int, float] | None] = field(default_factory=dict, repr=False)
 
     @property
@@ -263,14 +272,25 @@ class Prepared:
         """Rows of the source; people where each has one, or where an entity was named."""
         return int(self.counted.rows.sum())
 
-    def crowds(self, quasi: tuple[str, ...]) -> Crowds:
-        """Look-up of D by some of the quasi-identifiers."""
-        found = self._crowds.get(quasi)
+    def crowds(self, quasi: tuple[str, ...], sensitive: tuple[str, ...]) -> Crowds:
+        """Look-up of D by some of the quasi-identifiers, for results with these sensitive columns."""
+        key = (quasi, () if self.factor == "k" else sensitive)
+        found = self._crowds.get(key)
         if found is None:
-            found = Crowds.of(self.counted.project(quasi))
+            found = Crowds.of(*self._distinguishing(*key))
             make_room(self._crowds, KEPT_CROWDS)
-            self._crowds[quasi] = found
+            self._crowds[key] = found
         return found
+
+    def _distinguishing(self, quasi: tuple[str, ...], sensitive: tuple[str, ...]) -> tuple[Classes, Floats | None]:
+        """Classes by these quasi-identifiers, with their factors where these are no sizes."""
+        if not sensitive:
+            return self.counted.project(quasi), None
+        joint = _counted(self.source, [*quasi, *sensitive])
+        first, member, _ = _grouped(joint, len(quasi))
+        classes = Classes(joint.columns[: len(quasi)], tuple(codes[first] for codes in joint.codes[: len(quasi)]),
+                          np.ones(len(first), dtype=np.int64))  # fmt: skip
+        return classes, distinguishing(joint, member, len(quasi), self.factor)
 
     def plan(self, names: tuple[str, ...], sensitivity: Sensitivity, quasi: Sequence[str]) -> ScoringPlan:
         """How to score a result with these columns."""
@@ -300,13 +320,14 @@ class Prepared:
         except (ColumnError, OutsideHierarchy):
             self._whole[key] = None
             return None
-        crowds = np.full(len(joint), joint.records)
-        places = range(len(plan.quasi))
+        crowds: Any = np.full(len(joint), joint.records)
         if plan.quasi:
-            sizes = [len(joint.columns[place].labels) for place in places]
-            _, member, groups = group(*pack([joint.codes[place] for place in places], sizes, len(joint)))
-            merged = None if joint.members is None else joint.members.over(member)
-            crowds = (total(member, joint.sizes, groups) if merged is None else merged.sizes(groups))[member]
+            _, member, groups = _grouped(joint, len(plan.quasi))
+            if self.factor != "k" and plan.sensitive:
+                crowds = distinguishing(joint, member, len(plan.quasi), self.factor)[member]
+            else:
+                merged = None if joint.members is None else joint.members.over(member)
+                crowds = (total(member, joint.sizes, groups) if merged is None else merged.sizes(groups))[member]
         weights = [
             np.array([its(label) for label in joint.columns[place].labels])[joint.codes[place]]
             for place, (_, its) in enumerate(plan.weighing, start=len(plan.quasi))
@@ -319,17 +340,59 @@ class Prepared:
         return f"Prepared({self.rows} people in {len(self.counted)} classes by {by})"
 
 
+FACTORS = {
+    "k": "people of the source with the same quasi-identifiers",
+    "l-diversity": "different values among them of the sensitive column with fewest (Machanavajjhala et al.)",
+    "alpha-k": "1/alpha, where alpha is the largest share that a sensitive value has among them (Wong et al.)",
+}
+"""What D can be: how hard it is to tell whose values a row has. The two others are never larger than k."""
+
+
+def distinguishing(joint: Classes, member: Ints, quasi: int, factor: str) -> Floats:
+    """D of each class, from its sensitive columns; missing values count for nothing.
+
+    >>> joint = Classes.of(["job", "account"], [("Lawyer", "Gold"), ("Lawyer", "White")], [3, 1])
+    >>> distinguishing(joint, np.array([0, 0]), 1, "l-diversity"), distinguishing(joint, np.array([0, 0]), 1, "alpha-k")
+    (array([2.]), array([1.33333333]))
+    """
+    groups = int(member.max(initial=-1)) + 1
+    people, least = np.bincount(member, weights=joint.sizes, minlength=groups), np.full(groups, np.inf)
+    for column, codes in zip(joint.columns[quasi:], joint.codes[quasi:], strict=True):
+        labels = column.labels
+        known = np.array([label is not None for label in labels], dtype=bool)[codes]
+        pairs, place = np.unique(member[known] * len(labels) + codes[known], return_inverse=True)
+        owners = pairs // max(len(labels), 1)
+        if factor == "l-diversity":
+            its = np.bincount(owners, minlength=groups).astype(np.float64)
+        else:
+            most = np.zeros(groups)
+            np.maximum.at(most, owners, np.bincount(place, weights=joint.sizes[known], minlength=len(pairs)))
+            its = people / np.maximum(most, 1.0)
+        least = np.minimum(least, its)
+    found: Floats = np.maximum(least, 1.0)
+    return found
+
+
+def _grouped(joint: Classes, columns: int) -> tuple[Ints, Ints, int]:
+    """Classes grouped by their first columns: first member, group of each, number of groups."""
+    sizes = [len(column.labels) for column in joint.columns[:columns]]
+    return group(*pack(list(joint.codes[:columns]), sizes, len(joint)))
+
+
 def make_room(kept: dict[Any, Any], most: int) -> None:
     """Forget the oldest: ever new columns must not fill the memory."""
     while len(kept) >= most:
         del kept[next(iter(kept))]
 
 
-def prepare(source: Any, quasi: Sequence[str] | None = None, *, entity: str | None = None) -> Prepared:
+def prepare(
+    source: Any, quasi: Sequence[str] | None = None, *, entity: str | None = None, factor: str = "k"
+) -> Prepared:
     """Count a source by its quasi-identifiers, to score many results against it.
 
     Without `quasi` those of the policy are taken. With `entity`, the column that says whom a row is about, people are
-    counted rather than rows.
+    counted rather than rows. `factor` is the distinguishing factor D: `k`, or with regard to how much the values of those
+    who look alike differ, `l-diversity` or `alpha-k`.
 
     >>> prepare([{"job": "Lawyer", "city": "NY"}, {"job": "Lawyer", "city": "LA"}], ["job"])
     Prepared(2 people in 1 classes by job)
@@ -345,8 +408,17 @@ def prepare(source: Any, quasi: Sequence[str] | None = None, *, entity: str | No
         known = policy.quasi if policy else table.names if isinstance(table, Classes) else ()
         quasi = [name for name in known if name not in weighed]
     names = tuple(dict.fromkeys(quasi))
+    if factor not in FACTORS:
+        raise UsageError(
+            f"There is no distinguishing factor '{factor}'.", remedy=f"Choose one of: {', '.join(FACTORS)}."
+        )
+    if factor != "k" and entity is not None:
+        raise UsageError(
+            "Other distinguishing factors than k count rows, and here several rows may be one person.",
+            remedy="Leave out the entity, or the distinguishing factor.",
+        )
     if entity is None or entity not in columns_of_source(table):
-        return Prepared(names, _counted(table, names), table)
+        return Prepared(names, _counted(table, names), table, factor=factor)
     # With the entity among the columns each class counts once: people instead of rows.
     rows = _counted(table, (*names, entity))
     people = Classes(rows.columns, rows.codes, np.ones(len(rows), dtype=np.int64))

@@ -19,7 +19,7 @@ from discreet.misuse import result_formats
 from discreet.misuse.input_tables import columns_of
 from discreet.misuse.prepared_source import Crowds
 from discreet.misuse.result_formats import Columns, coded
-from discreet.misuse.scorer import Scorer, power, scorer_for, within
+from discreet.misuse.scorer import Scorer, power, score, scorer_for, within
 from discreet.misuse.sensitivity import Sensitivity, added
 from discreet.risk.assessment import Governed
 
@@ -102,6 +102,52 @@ def reduce_cells(
     return result_formats.blank(result, columns, dict(zip(plan.sensitive, empty, strict=True)))
 
 
+WAYS = {
+    "rows": "leave out rows: the largest part within the limit",
+    "cells": "keep all rows and empty the fewest sensitive cells",
+    "generalise": "keep all rows and write quasi-identifiers coarser",
+}
+"""How a result is reduced."""
+
+
+@dataclass(frozen=True)
+class ReducedResult:
+    """A result within a limit, and what it took."""
+
+    way: str
+    limit: float
+    before: float
+    after: float
+    rows: list[dict[str, Any]]
+    given: int
+    """Rows before."""
+    empty_cells: int
+    """Sensitive cells that are empty now."""
+
+    def words(self) -> str:
+        """What was done, for people."""
+        return {
+            "rows": f"{len(self.rows):,} of {self.given:,} rows are left.",
+            "cells": f"All {len(self.rows):,} rows are left; {self.empty_cells:,} sensitive cells are empty now.",
+            "generalise": f"All {len(self.rows):,} rows are left, with coarser quasi-identifiers.",
+        }[self.way]
+
+
+def reduced(
+    result: Any, way: str, *, source: Any, limit: float, rules: Mapping[str, Rule] | None = None, **settings: Any
+) -> ReducedResult:
+    """A table reduced in one of the `WAYS`, with its score before and after."""
+    before = score(result, source=source, **settings)
+    if way == "generalise":
+        # A generalised value is no value of the source: its crowd is that of the source at the same levels.
+        rows, after = generalised(result, source=source, limit=limit, rules=rules, **settings)
+    else:
+        rows = {"rows": reduce_rows, "cells": reduce_cells}[way](result, source=source, limit=limit, **settings)
+        after = score(rows, source=source, **settings).value if rows else 0.0
+    empty = sum(row.get(name) is None for row in rows for name in before.plan.sensitive) if way == "cells" else 0
+    return ReducedResult(way, limit, before.value, after, rows, before.rows, empty)
+
+
 def check_limit(limit: float) -> None:
     """A limit is a number from 0 up."""
     if math.isnan(limit) or limit < 0:
@@ -134,15 +180,35 @@ def reduce_by_generalising(
     ...                        rules={"job": AnyValue()})
     [{'job': '*', 'account': 'Gold'}]
     """
+    return generalised(result, source=source, limit=limit, quasi=quasi, sensitivity=sensitivity, x=x, rules=rules)[0]
+
+
+def generalised(
+    result: Any,
+    *,
+    source: Any,
+    limit: float,
+    quasi: Sequence[str] | None = None,
+    sensitivity: Sensitivity | None = None,
+    x: float = 2.0,
+    rules: Mapping[str, Rule] | None = None,
+) -> tuple[Any, float]:
+    """Result generalised to the limit, and its score then: crowds of the source written at the same levels."""
     check_limit(limit)
     scorer = _confirmed_scorer(source, quasi, sensitivity, x)
+    if scorer.source.factor != "k":
+        raise UsageError(
+            "Generalising is done for the distinguishing factor k only.", remedy="Leave out rows or cells, or use k."
+        )
     columns = columns_of(result)
     coarsening = Coarsening.of(scorer, columns, rules)
     if columns.rows == 0 or not coarsening.hierarchies:
-        if not within(scorer.columns(columns).value, limit):
+        as_given = scorer.columns(columns).value
+        if not within(as_given, limit):
             raise _refusal(limit)
-        return result_formats.take(result, columns, np.arange(columns.rows))
-    return result_formats.exchange(result, columns, coarsening.written(coarsening.finest_within(limit)))
+        return result_formats.take(result, columns, np.arange(columns.rows)), as_given
+    node = coarsening.finest_within(limit)
+    return result_formats.exchange(result, columns, coarsening.written(node)), coarsening.score(node)
 
 
 def _refusal(limit: float) -> Refused:

@@ -18,6 +18,7 @@ from discreet.misuse.input_tables import columns_of
 from discreet.misuse.prepared_source import KEPT, Prepared, ScoringPlan, make_room, prepare
 from discreet.misuse.result_formats import Columns, coded
 from discreet.misuse.sensitivity import Sensitivity, record_scores, weigh
+from discreet.policy import Policy
 from discreet.risk.assessment import Governed
 from discreet.sql.row_constraints import EVERYTHING, Values
 from discreet.wording import percent
@@ -68,6 +69,23 @@ def scorer_for(
         make_room(prepared.scorers, KEPT)
         prepared.scorers[chosen, sensitivity, x] = scorer
     return scorer
+
+
+def settings_by_policy(
+    people: Any,
+    policy: Policy,
+    *,
+    x: float | None = None,
+    context: str | None = None,
+    factor: str = "k",
+    entity: str | None = None,
+) -> dict[str, Any]:
+    """The arguments with which a policy scores results taken from these people."""
+    sensitivity = Sensitivity.from_policy(policy, context)
+    # A sensitive column that is not confirmed counts as known, unless it has weights.
+    quasi = [name for name in policy.quasi if name not in sensitivity.weights]
+    source = prepare(people, quasi, entity=entity, factor=factor)
+    return {"source": source, "quasi": quasi, "sensitivity": sensitivity, "x": policy.misuse.x if x is None else x}
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,8 +220,8 @@ class Heavy:
     columns: tuple[str, ...]
     """Its sensitive columns that weigh something, the heaviest first."""
     record_score: float
-    crowd: int
-    """How many people of the source look like this row."""
+    crowd: float
+    """D: how many people of the source look like this row, or another distinguishing factor."""
 
     to_dict = json_of("row columns record_score crowd")
 
@@ -266,12 +284,17 @@ class Score:
             place = row if self.weighed.rows is None else int(self.weighed.rows[row])
             columns = sorted(weights.items(), key=lambda pair: -pair[1])
             heavy.append(
-                Heavy(place, tuple(name for name, _ in columns), float(scores[row]), int(self.weighed.crowds[row]))
+                Heavy(
+                    place,
+                    tuple(name for name, _ in columns),
+                    float(scores[row]),
+                    _whole_number(self.weighed.crowds[row]),
+                )
             )
         return tuple(heavy)
 
     to_dict = json_of(
-        "value normalised record_score rows x quasi=plan.quasi sensitive=plan.sensitive added top "
+        "value normalised record_score rows x quasi=plan.quasi sensitive=plan.sensitive factor=plan.source.factor added top "
         "sensitivity=sensitivity.version"
     )
 
@@ -287,6 +310,10 @@ class Score:
             f"A misuse score of {self.value:.4g} for {self.rows:,} rows{share}. The rows that weigh most, by position:"
         )
         return card(words, rows, head=("row", "score", "people alike", "columns"))
+
+
+def _whole_number(factor: Any) -> float:
+    return int(factor) if float(factor).is_integer() else float(factor)
 
 
 def power(rows: int, x: float) -> float:

@@ -9,6 +9,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import cached_property
 from numbers import Real
 from types import MappingProxyType
@@ -23,7 +24,7 @@ from discreet.misuse.result_formats import Cells, numbered
 from discreet.policy import Policy
 
 THOUSANDS = re.compile(r"[-+]?\d{1,3}[.]\d{3}")
-KEYS = ("values", "bins", "otherwise", "decimal", "contexts")
+KEYS = ("values", "bins", "otherwise", "decimal", "elicited", "contexts")
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,7 @@ class Sensitivity:
         for name, table in tables.items():
             inner = table.get("contexts") if isinstance(table, Mapping) else None
             for one in (table, *(inner.values() if isinstance(inner, Mapping) else ())):
-                known = KEYS if one is table else KEYS[:-1]
+                known = KEYS if one is table else KEYS[:-2]
                 if not isinstance(one, Mapping) or any(key not in known for key in one):
                     raise UsageError(
                         f"The sensitivity of column '{name}' is no table of {', '.join(known)}.",
@@ -279,3 +280,27 @@ def record_scores(weights: Iterable[Floats], crowds: Any) -> Floats:
     """RS of each row: its sum of weights, at most 1, over D."""
     scores: Floats = np.minimum(added(weights, len(crowds)), 1.0) / crowds
     return scores
+
+
+# Experts' knowledge ages: what was harmless may be harmful now (the paper's open question about time).
+def overdue(tables: Mapping[str, Mapping[str, Any]], today: date, *, days: int) -> dict[str, int]:
+    """Ages in days of weights that are older than allowed, the oldest first.
+
+    >>> overdue({"account": {"elicited": "2025-01-01"}, "bill": {}}, date(2026, 1, 2), days=365)
+    {'account': 366}
+    """
+    ages = {
+        name: (today - date.fromisoformat(table["elicited"])).days
+        for name, table in tables.items()
+        if "elicited" in table
+    }
+    return {name: age for name, age in sorted(ages.items(), key=lambda pair: -pair[1]) if age > days}
+
+
+def reminder(tables: Mapping[str, Mapping[str, Any]], today: date, *, days: int) -> str:
+    """A sentence about weights that are due again, or none."""
+    old = overdue(tables, today, days=days)
+    if not old:
+        return ""
+    listed = ", ".join(f"{name} ({age:,} days)" for name, age in old.items())
+    return f"Experts said long ago how sensitive values are: {listed}. Ask them again: discreet misuse elicit."

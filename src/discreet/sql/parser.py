@@ -27,6 +27,7 @@ from discreet.sql.fragment import (
     ValuesList,
     Window,
     transformed,
+    walk,
 )
 from discreet.sql.lexer import Token
 from discreet.sql.operands import OperandParser
@@ -34,6 +35,8 @@ from discreet.sql.output_names import output_name
 
 LONGEST = 64_000
 """Characters of a statement that are read."""
+REPEATED = 5_000
+"""So many parts may be put in place of the names of common table expressions."""
 SETS = 32
 """Grouping sets of one query."""
 
@@ -58,7 +61,8 @@ class QueryParser(OperandParser):
 
     def __init__(self, tokens: list[Token]) -> None:
         super().__init__(tokens)
-        self._named: list[dict[str, tuple[Any, tuple[str, ...]]]] = []
+        self._named: list[dict[str, tuple[Any, tuple[str, ...], int]]] = []
+        self._repeated = 0
         self._windows: list[list[tuple[str, Window]]] = []
 
     def finish(self) -> None:
@@ -94,7 +98,7 @@ class QueryParser(OperandParser):
                 raise NotCovered(f"{self._word(self._token).upper()} in a common table expression")
             query = self.query()
             self._expect(")")
-            self._named[-1][name] = (query, columns)
+            self._named[-1][name] = (query, columns, sum(1 for _ in walk(query)))
             if not self._mark(","):
                 return
 
@@ -335,7 +339,10 @@ class QueryParser(OperandParser):
         if not schema:
             for names in reversed(self._named):
                 if name in names:
-                    query, given = names[name]
+                    query, given, parts = names[name]
+                    self._repeated += parts  # else two names for the one before double the statement each time
+                    if self._repeated > REPEATED:
+                        raise NotCovered("common table expressions that name each other too often")
                     return DerivedTable(query, alias or name, columns or given)
         return Table(schema, name, alias or name, columns)
 

@@ -13,14 +13,6 @@ from discreet.errors import RequestError
 Node = Any
 
 
-def alias_of(node: Node) -> str:
-    """The name that something is given in the statement; empty without one."""
-    named = node.args.get("alias")
-    if isinstance(named, exp.TableAlias):
-        return folded(named.this) if named.this is not None else ""
-    return folded(named) if named is not None else ""
-
-
 def folded(identifier: Node) -> str:
     """The name that the server takes an identifier for."""
     name = str(identifier.this if isinstance(identifier, exp.Identifier) else identifier.name)

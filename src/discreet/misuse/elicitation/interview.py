@@ -59,13 +59,19 @@ class Answer:
     question: Question
     value: float | None
     """A ratio from 1/9 to 9 (first over second), or a rating from 0 to 1."""
+    seconds: float | None = None
+    """How long the expert took, where that was measured."""
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """The values it is about."""
+        asked = self.question
+        return (asked.first, asked.second) if isinstance(asked, Compare) else asked.items
 
     @property
     def subject(self) -> tuple[str, frozenset[int]]:
         """What it is about, whichever way round it was asked."""
-        if isinstance(self.question, Compare):
-            return "compare", frozenset((self.question.first, self.question.second))
-        return "rate", frozenset(self.question.items)
+        return "compare" if isinstance(self.question, Compare) else "rate", frozenset(self.places)
 
 
 @dataclass(frozen=True)
@@ -181,7 +187,7 @@ class Interview:
             found = next_record(self.fit, list(columns.values()), rated, rng)
         return found
 
-    def answer(self, question: Question, value: float | None) -> Interview:
+    def answer(self, question: Question, value: float | None, *, seconds: float | None = None) -> Interview:
         """Interview with one more answer: a ratio, a rating, or None to pass."""
         places = (question.first, question.second) if isinstance(question, Compare) else question.items
         if not places or len(set(places)) < len(places) or not all(0 <= place < len(self.items) for place in places):
@@ -193,7 +199,9 @@ class Interview:
                 "The answer is outside its scale.", remedy="A comparison is from 1/9 to 9, a rating from 0 to 1."
             )
         left = self.again[1:] if self.again and self.again[0] == question else self.again
-        return replace(self, answers=(*self.answers, Answer(question, value)), again=left)
+        if seconds is not None and not (math.isfinite(seconds) and seconds >= 0):
+            raise UsageError("The time of an answer is a number of seconds.", remedy="Leave it out if it is not known.")
+        return replace(self, answers=(*self.answers, Answer(question, value, seconds)), again=left)
 
     def undo(self) -> Interview:
         """Without the last answer; its question comes next."""
@@ -233,7 +241,11 @@ class Interview:
             "comparisons": self.comparisons,
             "ratings": self.ratings,
             "seed": self.seed,
-            "answers": [{**_question_dict(answer.question), "answer": answer.value} for answer in self.answers],
+            "answers": [
+                {**_question_dict(answer.question), "answer": answer.value}
+                | ({} if answer.seconds is None else {"seconds": answer.seconds})
+                for answer in self.answers
+            ],
             "again": [_question_dict(question) for question in self.again],
         }
 
@@ -255,7 +267,8 @@ class Interview:
             )
             check(found.items)
             for one in content["answers"]:
-                found = replace(found, answers=found.answer(_question(one), one["answer"]).answers)
+                said = found.answer(_question(one), one["answer"], seconds=one.get("seconds"))
+                found = replace(found, answers=said.answers)
         except (KeyError, TypeError, ValueError, AttributeError, UsageError):
             raise DataError(
                 "This is no file of answers.", remedy="Give a file that discreet misuse elicit has written."

@@ -194,8 +194,8 @@ def sections(items: Sequence[Item], scores: Floats | Sequence[float]) -> dict[st
     return found
 
 
-def toml(content: dict[str, dict[str, Any]], *, notes: Sequence[str] = ()) -> str:
-    """The sections as text, to be pasted into a policy.
+def toml(content: Mapping[str, Mapping[str, Any]], *, notes: Sequence[str] = (), elicited: str = "") -> str:
+    """The sections as text for a policy, with the day of elicitation.
 
     >>> print(toml({"account": {"values": {"Gold": 1.0}, "bins": [[100, 0.1]], "otherwise": 1.0}}), end="")
     [sensitivity.account]
@@ -213,6 +213,8 @@ def toml(content: dict[str, dict[str, Any]], *, notes: Sequence[str] = ()) -> st
             bins = ", ".join(f"[{float(upper)}, {float(score)}]" for upper, score in section["bins"])
             lines.append(f"bins = [{bins}]")
         lines.append(f"otherwise = {float(section['otherwise'])}")
+        if elicited:
+            lines.append(f'elicited = "{elicited}"')
         if "values" in section:
             lines += ["", f"[sensitivity.{key_of(column)}.values]"]
             lines += [f"{key_of(value)} = {float(score)}" for value, score in section["values"].items()]
