@@ -41,12 +41,12 @@ def start(upstream: Upstream) -> Iterator[Callable[..., Running]]:
         yield begin
 
 
-JUDGES = {"open": lambda: None, "allowing": Watching, "holding": Slowly}
+JUDGES = {"open": lambda: None, "allowing": Watching, "slow": Slowly}
 
 
 @pytest.fixture(scope="module", params=list(JUDGES))
 def gateway(request: pytest.FixtureRequest, upstream: Upstream) -> Iterator[Running]:
-    """A gateway whose users are not governed, allowed everything, or have everything held, looked at and released."""
+    """A gateway whose users are not governed, allowed everything, or allowed everything after a while."""
     loop = {"factory": None} if request.param == "allowing" else {}  # Python's own; the others the command's
     with Running(Settings(upstream, judge=By(JUDGES[request.param]), grace=0.5), **loop) as running:
         yield running

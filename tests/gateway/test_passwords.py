@@ -60,7 +60,7 @@ def connect(running: Running, user: str, password: str = PASSWORD, **more: Any) 
 
 
 @pytest.mark.parametrize("user", ["scrammer", "md5er", "clear"])
-@pytest.mark.parametrize("judge", [Open(), By(Slowly)], ids=["open", "holding"])
+@pytest.mark.parametrize("judge", [Open(), By(Slowly)], ids=["open", "slow"])
 def test_passwords_pass_through(guarded: Upstream, begin: Begin, user: str, judge: Any) -> None:
     running = begin(guarded, judge=judge)
     with connect(running, user) as connection:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import resource
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -32,11 +34,15 @@ MOST = 9
 
 
 @contextmanager
-def gateway(clinic: str, folder: Path, store: str, *more: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def gateway(
+    clinic: str, folder: Path, store: str, *more: str, program: tuple[str, ...] = (SHIM,)
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """The command, as it is installed; gives the process and the URL by which users connect."""
-    (folder / "policy.toml").write_text(POLICY.format(limit=LIMIT, mode="enforce", action="deny"), encoding="utf-8")
+    (folder / "policy.toml").write_text(
+        POLICY.format(limit=LIMIT, mode="enforce", action="deny", days=""), encoding="utf-8"
+    )
     words = ["gateway", "--upstream", clinic, "--own", clinic, "--store", store, "--listen", "127.0.0.1:0"]
-    command = [SHIM, *words, "--policy", str(folder / "policy.toml"), *more]
+    command = [*program, *words, "--policy", str(folder / "policy.toml"), *more]
     environment = {**os.environ, "DISCREET_KEYS": str(folder / "keys"), "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(
         command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
@@ -145,8 +151,8 @@ def test_it_ends_in_order(clinic: str, tmp_path: Path, monkeypatch: pytest.Monke
     assert [entry.details["results"] for entry in repeated] == [2]
 
 
-def test_rows_that_reached_nobody_are_taken_back(clinic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The client has gone before the first byte of its rows."""
+def test_rows_that_reached_nobody_count(clinic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client has gone before the first byte of its rows: else another session reads their weight, and pays nothing."""
     from discreet.gateway import parse_upstream
     from tests.gateway.governed import Guarding, policy
     from tests.gateway.raw import Raw, query, startup
@@ -181,5 +187,59 @@ def test_rows_that_reached_nobody_are_taken_back(clinic: str, tmp_path: Path, mo
         def outcomes() -> list[str]:
             return [entry.outcome for entry in running.ledger.entries(actor="ann")]
 
-        wait_for(lambda: outcomes() == ["reserved", "released"])
-        assert running.exposure() == 0.0
+        wait_for(lambda: outcomes() == ["reserved", "settled"])
+        assert running.exposure() > 0.0
+
+
+def test_a_killed_gateway_forgets_no_answer(
+    clinic: str, store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed anywhere between deciding, writing and sending: what was answered is in the account, and the ledger holds."""
+    from discreet.store.gateway_answers import totals
+
+    monkeypatch.setenv("DISCREET_KEYS", str(tmp_path / "keys"))
+    answered: list[int] = []
+
+    def ask(url: str, numbers: range) -> None:
+        with contextlib.suppress(psycopg.OperationalError), connected(url) as ann:
+            for number in numbers:
+                ann.execute(f"SELECT count(*) FROM patients WHERE diagnosis < 'canary{number:03}'").fetchall()
+                answered.append(number)
+
+    for life in range(3):
+        with gateway(clinic, tmp_path, store) as (running, url):
+            asking = threading.Thread(target=ask, args=(url, range(life * 12, life * 12 + 12)))
+            asking.start()
+            before = len(answered)
+            while asking.is_alive() and len(answered) < before + 2 + 2 * life:
+                time.sleep(0.002)
+            running.send_signal(signal.SIGKILL)
+            running.wait(10)
+            asking.join(30)
+    with Ledger.open(store) as ledger:
+        assert ledger.verify().holds
+        with ledger.store.reading() as connection:
+            (total,) = totals(connection, "postgres", "user:ann")
+        assert 6 <= len(answered) <= total.used <= len(answered) + 3
+        assert sum(1 for _ in ledger.entries(event="gateway.counted")) == total.used
+
+
+def test_a_full_disk_gives_out_nothing(clinic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What cannot be written down is refused; the session lives, and so does what was written before."""
+    monkeypatch.setenv("DISCREET_KEYS", str(tmp_path / "keys"))
+    store = str(tmp_path / "store.db")
+    itself = (sys.executable, "-m", "discreet")
+    with gateway(clinic, tmp_path, store, program=itself) as (running, url), connected(url) as ann:
+        ann.execute("SELECT diagnosis FROM patients WHERE id = 1")
+        resource.prlimit(running.pid, resource.RLIMIT_FSIZE, (4096, 4096))
+        for text in (
+            "SELECT diagnosis FROM patients WHERE id = 2",
+            "SELECT count(*) FROM patients WHERE diagnosis < 'x'",
+        ):
+            with pytest.raises(psycopg.errors.SystemError):
+                ann.execute(text.encode())
+        assert ann.execute("SELECT 7").fetchone() == (7,)
+        assert ann.execute("SELECT diagnosis FROM patients WHERE id = 1").fetchone() == ("canary000",)
+    assert stored(store, tmp_path) == pytest.approx(1.0)
+    with gateway(clinic, tmp_path, store) as (_, url), connected(url) as ann:
+        assert ann.execute("SELECT diagnosis FROM patients WHERE id = 1").fetchone() == ("canary000",)

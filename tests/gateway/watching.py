@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from discreet.gateway import Allow, Column, Held, Hold, Refuse, Release, Watch, Who
+from discreet.gateway import Allow, Bind, Parse, Query, Refuse, Watch, Who
+from discreet.gateway.enforcement.verdicts import Describe, Fetch, OwnAnswer
+from discreet.gateway.protocol.messages import ResultColumn, complete
+from discreet.gateway.session import result_messages as wire
 from discreet.gateway.session.session import GatewaySession
 
 
@@ -16,22 +19,15 @@ class Watching:
 
     def __init__(self) -> None:
         self.asked: list[Any] = []
-        self.columns: list[tuple[Any, tuple[Column, ...]]] = []
-        self.results: list[tuple[Any, Held]] = []
         self.told: list[tuple[str, Any, int]] = []
-        self.changes: list[tuple[str, str]] = []
         self.over = 0
 
     def statement(self, request: Any) -> Any:
         self.asked.append(request)
         return Allow()
 
-    def described(self, token: Any, columns: tuple[Column, ...]) -> Any:
-        self.columns.append((token, columns))
-
-    def result(self, token: Any, held: Held) -> Any:
-        self.results.append((token, held))
-        return Release()
+    def cursor(self, name: str) -> Any:
+        return None
 
     def delivered(self, token: Any, rows: int) -> Any:
         self.told.append(("delivered", token, rows))
@@ -39,51 +35,24 @@ class Watching:
     def lost(self, token: Any, rows: int) -> Any:
         self.told.append(("lost", token, rows))
 
-    def report(self, fields: Mapping[str, str], notice: bool) -> Mapping[str, str] | None:
-        return fields
+    def transaction_ended(self) -> None:
+        """Nothing to forget."""
 
-    def changed(self, name: str, value: str) -> None:
-        self.changes.append((name, value))
+    def cancel(self) -> None:
+        """Nothing runs."""
 
     def closed(self) -> None:
         self.over += 1
 
 
-class Holding(Watching):
-    """Holds everything; `decide` says what becomes of it."""
-
-    def __init__(self, decide: Callable[[Held], Any] = lambda held: Release(), *, undo: bool = True) -> None:
-        super().__init__()
-        self.decide = decide
-        self.undo = undo
-
-    def statement(self, request: Any) -> Any:
-        super().statement(request)
-        return Hold(len(self.asked), undo=self.undo)
-
-    def result(self, token: Any, held: Held) -> Any:
-        super().result(token, held)
-        return self.decide(held)
-
-
-class Slowly(Holding):
-    """Holds everything, looks at every cell, and answers only after others had their turn; every third time at once."""
+class Slowly(Watching):
+    """Answers only after others had their turn; every third time at once."""
 
     _turn = 0
 
     def statement(self, request: Any) -> Any:
-        return self._later(super().statement(request))
-
-    def described(self, token: Any, columns: tuple[Column, ...]) -> Any:
-        return self._later(super().described(token, columns))
-
-    def result(self, token: Any, held: Held) -> Any:
-        if not held.copy:
-            held.cells()
-        return self._later(super().result(token, held))
-
-    def _later(self, answer: Any) -> Any:
         self._turn += 1
+        answer = super().statement(request)
         return self._wait(answer) if self._turn % 3 else answer
 
     @staticmethod
@@ -92,17 +61,39 @@ class Slowly(Holding):
         return answer
 
 
-class Denying(Holding):
-    """Denies every result whose first column is called `secret`, and refuses texts that hold the word `forbidden`."""
+class Refusing(Watching):
+    """Refuses texts that hold the word `forbidden`."""
 
     def statement(self, request: Any) -> Any:
         verdict = super().statement(request)
         return Refuse("Not this.", hint="Ask for less.") if "forbidden" in getattr(request, "text", "") else verdict
 
-    def result(self, token: Any, held: Held) -> Any:
-        self.results.append((token, held))
-        hidden = held.copy or (held.columns is not None and held.columns[0].name == "secret")
-        return Refuse("Too much.", hint="Ask for less.") if hidden else Release()
+
+COLUMN = ResultColumn("own", 0, 0, 25, -1, -1, 0)
+
+
+class Answering(Refusing):
+    """Answers texts that hold the word `owned` itself: five rows, in parts where they are fetched in parts."""
+
+    def statement(self, request: Any) -> Any:
+        verdict = super().statement(request)
+        if isinstance(request, Query | Parse) and isinstance(verdict, Allow) and "owned" in request.text:
+            if isinstance(request, Query):
+                return OwnAnswer(wire.selected([COLUMN], [(b"%d" % n,) for n in range(5)]), "simple", 5)
+            return OwnAnswer(wire.PARSED, request.text)
+        if isinstance(request, Bind):
+            assert request.values.parameters is not None
+            return OwnAnswer(wire.BOUND, [0])
+        if isinstance(request, Describe):
+            types = wire.parameter_description(()) if request.kind == "S" else b""
+            return OwnAnswer(types + wire.row_description([COLUMN]))
+        if isinstance(request, Fetch):
+            first = request.token[0]
+            last = min(5, first + request.limit) if request.limit else 5
+            request.token[0] = last
+            ended = wire.SUSPENDED if request.limit and last - first == request.limit else complete("SELECT 5")
+            return OwnAnswer(wire.data_rows([(b"%d" % n,) for n in range(first, last)]) + ended, "portal", last - first)
+        return verdict
 
 
 @dataclass
@@ -129,7 +120,7 @@ def answer_all(session: GatewaySession) -> None:
     while session.questions:
         question = session.questions.pop(0)
         try:
-            answer = getattr(session.watch, question.method)(*question.arguments)
+            answer = session.watch.statement(question.request)
         except Exception:
             answer = Refuse("failed")
         session.answer(question, answer)

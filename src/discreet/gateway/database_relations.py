@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,10 +11,17 @@ from discreet.gateway.analysis.relations import Relation, Relations
 from discreet.policy.gateway_section import GovernedTable
 
 RELATIONS = """
-SELECT c.oid::int8, n.nspname::text, c.relname::text, c.relkind::text, c.relrowsecurity
+SELECT c.oid::int8, n.nspname::text, c.relname::text, c.relkind::text, c.relrowsecurity, c.relowner::int8, n.nspowner::int8
   FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
  WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p') AND c.relpersistence <> 't'
    AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')"""
+USERS = """
+WITH owner AS (SELECT relowner AS oid FROM pg_catalog.pg_class UNION SELECT nspowner FROM pg_catalog.pg_namespace
+               UNION SELECT typowner FROM pg_catalog.pg_type)
+SELECT o.oid::int8 FROM owner o WHERE EXISTS (
+  SELECT FROM pg_catalog.pg_roles r WHERE r.rolcanlogin AND NOT r.rolsuper AND r.rolname <> session_user
+     AND r.rolname <> ALL(%s::text[]) AND pg_catalog.pg_has_role(r.oid, o.oid, 'MEMBER'))"""
+"""Owners whose part a user of the gateway may take."""
 COLUMNS = """
 SELECT a.attrelid::int8, a.attname::text, b.typname::text, a.attnotnull
   FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
@@ -24,6 +31,11 @@ SELECT a.attrelid::int8, a.attname::text, b.typname::text, a.attnotnull
  WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'v', 'm', 'f', 'p') AND c.relpersistence <> 't'
    AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
  ORDER BY a.attrelid, a.attnum"""
+TYPED = """
+SELECT DISTINCT a.attrelid::int8 FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+  LEFT JOIN pg_catalog.pg_type b ON b.oid IN (t.typbasetype, t.typelem)
+ WHERE a.attnum > 0 AND (t.typowner = ANY(%s::oid[]) OR b.typowner = ANY(%s::oid[]))"""
+"""Relations with columns of types of theirs, for which they may make casts and operators."""
 INHERITS = "SELECT inhrelid::int8, inhparent::int8 FROM pg_catalog.pg_inherits"
 READS = """
 SELECT DISTINCT r.ev_class::int8, d.refobjid::int8
@@ -35,14 +47,33 @@ SELECT i.indrelid::int8, array_agg(a.attname::text) FROM pg_catalog.pg_index i
   JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey::int2[])
  WHERE i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL
  GROUP BY i.indexrelid, i.indrelid"""
+DEFINED = """
+SELECT DISTINCT r.ev_class::int8, d.refobjid::int8,
+       pg_catalog.has_table_privilege(v.relowner, d.refobjid, 'SELECT')
+         AND NOT EXISTS (SELECT FROM unnest(v.reloptions) o WHERE o ~* '^security_invoker=(t|y|1|on)'),
+       EXISTS (SELECT FROM pg_catalog.pg_roles u WHERE u.rolcanlogin AND NOT u.rolsuper AND u.rolname <> session_user
+          AND u.rolname <> ALL(%s::text[])
+          AND pg_catalog.has_table_privilege(u.oid, d.refobjid, 'INSERT, UPDATE, DELETE, TRUNCATE'))
+  FROM pg_catalog.pg_rewrite r JOIN pg_catalog.pg_depend d ON d.objid = r.oid
+  JOIN pg_catalog.pg_class v ON v.oid = r.ev_class
+ WHERE d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass
+   AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND r.ev_class = ANY(%s::oid[])"""
+"""What views read: whether their owners may, and whether any user of the gateway may write to it."""
 VIEWS = "SELECT oid::int8, pg_catalog.pg_get_viewdef(oid) FROM pg_catalog.pg_class WHERE oid = ANY(%s::oid[])"
 
 
-def read_relations(cursor: Any, governed: Mapping[str, GovernedTable], *, file: str) -> Relations:
+def read_relations(
+    cursor: Any, governed: Mapping[str, GovernedTable], *, file: str, exempt: Collection[str] = ()
+) -> Relations:
     """All relations; PolicyError where a governed table or one of its columns is not there."""
     cursor.execute("SET LOCAL search_path = pg_catalog")  # so that definitions of views name every schema
     found = _rows(cursor, RELATIONS)
-    places = {f"{schema}.{name}": oid for oid, schema, name, _, _ in found}
+    places = {f"{schema}.{name}": oid for oid, schema, name, *_ in found}
+    inherits = _rows(cursor, INHERITS)
+    users = {oid for (oid,) in _rows(cursor, USERS, [[*exempt]])}
+    loose = {oid for oid, _, _, _, _, *owners in found if not users.isdisjoint(owners)}
+    loose |= {oid for (oid,) in _rows(cursor, TYPED, [[*users], [*users]])} if users else set()
+    loose |= _leading(loose, [(parent, child) for child, parent in inherits], ())  # parts are read with the whole
     absent = next((name for name in governed if full(name) not in places), None)
     if absent is not None:
         raise PolicyError(
@@ -58,11 +89,21 @@ def read_relations(cursor: Any, governed: Mapping[str, GovernedTable], *, file: 
         if needed:
             filled.setdefault(oid, set()).add(name)
     unique: dict[int, list[frozenset[str]]] = {}
+    parents, kinds = {parent for _, parent in inherits}, {oid: kind for oid, _, _, kind, *_ in found}
     for oid, names in _rows(cursor, UNIQUE):
-        unique.setdefault(oid, []).append(frozenset(names))
-    leading = _leading({*tables}, _rows(cursor, READS), _rows(cursor, INHERITS))
-    views = [oid for oid, _, _, kind, _ in found if kind == "v" and oid in leading]
+        if oid not in parents or kinds.get(oid) == "p":  # an index says nothing of tables that inherit
+            unique.setdefault(oid, []).append(frozenset(names))
+    reads = _rows(cursor, READS)
+    leading = _leading({*tables}, reads, inherits)
+    reached: dict[int, set[str]] = {}
+    for table, name in tables.items():
+        for oid in _leading({table}, reads, inherits):
+            reached.setdefault(oid, set()).add(name)
+    views = [oid for oid, _, _, kind, *_ in found if kind == "v" and oid in leading]
     definitions = dict(_rows(cursor, VIEWS, [views])) if views else {}
+    defined: dict[int, dict[int, tuple[bool, bool]]] = {}
+    for view, oid, readable, writable in _rows(cursor, DEFINED, [[*exempt], views]) if views else ():
+        defined.setdefault(view, {})[oid] = bool(readable), bool(writable)
     return Relations.of(
         Relation(
             oid,
@@ -76,8 +117,11 @@ def read_relations(cursor: Any, governed: Mapping[str, GovernedTable], *, file: 
             definitions.get(oid, ""),
             frozenset(filled.get(oid, ())),
             bool(secured),
+            oid in loose,
+            frozenset(reached.get(oid, ())),
+            defined.get(oid, {}),
         )
-        for oid, schema, name, kind, secured in found
+        for oid, schema, name, kind, secured, *_ in found
     )
 
 

@@ -1,4 +1,4 @@
-"""Explanation of a statement: what the gateway would make of it, and what that would cost; nothing is run."""
+"""Explanation of a statement: what the gateway would make of it, at what cost."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class StatementExplanation:
 
 
 def explained(statement: str, policy: Policy, *, own: str | None = None) -> StatementExplanation:
-    """What the gateway would make of a statement under a policy; with `own`, by the catalog of that database."""
+    """What the gateway would make of a statement; with `own`, by that database's catalog."""
     found = StatementExplanation()
     ask = asked(statement)
     try:
@@ -84,7 +84,7 @@ def _rows(plan: RowList, policy: Policy) -> list[str]:
             lines.append(
                 f"A limit of {limit:g} allows {int((limit / weight) ** 2):,} such people at the worst weights."
             )
-        plain = {name for name, _ in charge.shown}
+        plain = {name for name, *_ in charge.shown}
         lines.append(
             "Once shown, values count at their own weights."
             if plain and not plan.whole
@@ -124,7 +124,7 @@ def _read(policy: Policy, section: GatewayPolicy, own: str) -> Relations:
     try:
         with connections.cursor() as cursor:
             tables = dict(section.tables) or find_governed(cursor, policy)
-            return read_relations(cursor, tables, file=policy.file)
+            return read_relations(cursor, tables, file=policy.file, exempt=section.exempt)
     finally:
         connections.close()
 

@@ -126,7 +126,7 @@ def grants(
     trusted: Iterable[str] = (),
     exempt: Iterable[str] = (),
 ) -> str:
-    """SQL that takes governed tables from users and gives them to the gateway's own role.
+    """SQL that takes governed tables from users for the gateway's own role.
 
     >>> from discreet.policy.gateway_section import GovernedTable
     >>> patients = GovernedTable("clinic.patients", ("id",), "patient", (), (), ("diagnosis",))

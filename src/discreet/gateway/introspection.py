@@ -1,4 +1,4 @@
-"""Discovery of governed tables: where the policy names none, those with columns of which it says what they are."""
+"""Discovery of governed tables by the roles of columns, where the policy names none."""
 
 from __future__ import annotations
 

@@ -5,9 +5,12 @@ They are read only, find nothing but the server's own functions, and have the cl
 
 from __future__ import annotations
 
+import selectors
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cached_property
+from itertools import chain
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,8 +18,12 @@ from discreet.errors import MissingExtra, SourceNotFound
 
 COPIED = ("DateStyle", "TimeZone", "IntervalStyle", "extra_float_digits", "bytea_output")
 """Settings of the client's session that decide how values are written."""
-SECONDS = 60
-"""How long a statement may run."""
+SECONDS = 50
+"""How long a statement may run; sessions wait a little longer for it."""
+ROW = 64
+"""What a row takes besides its values."""
+CHUNK = 256
+_BYTES = 17
 IDLE = 8
 """So many connections are kept open."""
 ROLES = """
@@ -24,7 +31,7 @@ WITH RECURSIVE member(oid) AS (
   SELECT oid FROM pg_catalog.pg_roles WHERE rolname = %s
   UNION SELECT m.roleid FROM pg_catalog.pg_auth_members m JOIN member ON m.member = member.oid)
 SELECT r.rolname::text FROM pg_catalog.pg_roles r JOIN member USING (oid)"""
-_BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_BEGIN = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 
 def driver() -> Any:
@@ -44,11 +51,43 @@ class OwnError(Exception):
         self.code, self.message = code, message
 
 
+class ResultRoom:
+    """Memory that one result may take, and all results at a time."""
+
+    def __init__(self, largest: int = 64 << 20, together: int = 512 << 20) -> None:
+        self.largest, self._together = largest, together
+        self.taken = 0
+        self._lock = threading.Lock()
+
+    def take(self, size: int) -> bool:
+        """Take so much more, if it is there."""
+        with self._lock:
+            fits = self.taken + size <= self._together
+            self.taken += size if fits else 0
+        return fits
+
+    def give(self, size: int) -> None:
+        """Give it back."""
+        with self._lock:
+            self.taken -= size
+
+
 class OwnRun:
     """One snapshot on one connection."""
 
-    def __init__(self, connection: Any) -> None:
-        self.connection = connection
+    def __init__(self, connection: Any, room: ResultRoom, settings: Mapping[str, str] | None = None) -> None:
+        self.connection, self._room = connection, room
+        self.taken = 0
+        """Memory that its results take."""
+        self._settings = settings
+
+    @cached_property
+    def settings(self) -> str:
+        """How values are written here, on which depends what expressions mean."""
+        if self._settings is None:
+            shown = ", ".join(f"pg_catalog.current_setting('{name}')" for name in COPIED)
+            return repr(self.ask(f"SELECT {shown}")[0])
+        return repr(tuple(self._settings.get(name) for name in COPIED))
 
     def ask(self, sql: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         """Rows of a statement; $1 and so on are its values."""
@@ -60,16 +99,77 @@ class OwnRun:
         except psycopg.Error as problem:
             raise self._problem(problem) from None
 
-    def result(self, sql: str, values: tuple[bytes, ...] = (), *, binary: bool = False) -> Any:
-        """A result as the server sends it, in one of the two formats."""
-        pq = driver().pq
-        found = self.connection.pgconn.exec_params(sql.encode(), list(values), result_format=int(binary))
-        if found.status not in (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK):
-            code = (found.error_field(pq.DiagnosticField.SQLSTATE) or b"XX000").decode()
-            raise OwnError(
-                code, (found.error_field(pq.DiagnosticField.MESSAGE_PRIMARY) or b"").decode("utf-8", "replace")
-            )
-        return found
+    def marks(self, sql: str) -> list[tuple[Any, ...]]:
+        """Rows in binary format: people as bytes take half the room."""
+        psycopg = driver()
+        try:
+            with psycopg.RawCursor(self.connection) as cursor:
+                cursor.execute(sql.encode(), prepare=False, binary=True)
+                return list(cursor.fetchall())
+        except psycopg.Error as problem:
+            raise self._problem(problem) from None
+
+    def rows(
+        self, sql: str, values: tuple[bytes, ...] = (), *, binary: bool = False
+    ) -> tuple[Any, list[tuple[bytes | None, ...]]]:
+        """Columns and rows as the server sends them; OwnError if they are too large."""
+        pq, link = driver().pq, self.connection.pgconn
+        link.send_query_params(sql.encode(), list(values), result_format=int(binary))
+        if pq.version() >= 170000:
+            link.set_chunked_rows_mode(CHUNK)
+        else:
+            link.set_single_row_mode()
+        loader = driver().adapt.Transformer(self.connection)
+        rows: list[tuple[bytes | None, ...]] = []
+        size, last, problem = 0, None, None
+        for found in self._arriving():
+            if found.status == pq.ExecStatus.FATAL_ERROR:
+                problem = problem or self._error(found)
+                continue
+            last = found
+            if problem is None and found.ntuples:
+                loader.set_pgresult(found, set_loaders=False)
+                loader.set_loader_types([_BYTES] * found.nfields, pq.Format.BINARY)
+                some = loader.load_rows(0, found.ntuples, tuple)
+                more = len(b"".join(filter(None, chain.from_iterable(some)))) + ROW * len(some)
+                rows += some
+                size += more
+                if size > self._room.largest:
+                    problem = OwnError("54000", f"the result is larger than {self._room.largest >> 20} MiB")
+                elif not self._room.take(more):
+                    problem = OwnError("54000", "the gateway reads as many large results as it may")
+                else:
+                    self.taken += more
+                if problem is not None:
+                    self.cancel()
+        if problem is not None:
+            raise problem
+        return last, rows
+
+    def _arriving(self) -> Iterator[Any]:
+        """Results as they come, without holding up other threads."""
+        link = self.connection.pgconn
+        with selectors.DefaultSelector() as selector:
+            selector.register(link.socket, selectors.EVENT_READ | selectors.EVENT_WRITE)
+            while link.flush():
+                selector.select()
+                link.consume_input()
+            selector.modify(link.socket, selectors.EVENT_READ)
+            while True:
+                while link.is_busy():
+                    selector.select()
+                    link.consume_input()
+                found = link.get_result()
+                if found is None:
+                    return
+                yield found
+
+    def cancel(self) -> None:
+        """Stop what runs; a server that is busy may need to be asked again."""
+        for _ in range(3):
+            with suppress(driver().Error):
+                self.connection.cancel_safe(timeout=5.0)
+                return
 
     def described(self, sql: str, types: tuple[int, ...] = ()) -> Any:
         """Columns and parameters of a statement, which is not run."""
@@ -78,11 +178,14 @@ class OwnRun:
         if found.status == pq.ExecStatus.COMMAND_OK:
             found = link.describe_prepared(b"")
         if found.status != pq.ExecStatus.COMMAND_OK:
-            code = (found.error_field(pq.DiagnosticField.SQLSTATE) or b"XX000").decode()
-            raise OwnError(
-                code, (found.error_field(pq.DiagnosticField.MESSAGE_PRIMARY) or b"").decode("utf-8", "replace")
-            )
+            raise self._error(found)
         return found
+
+    @staticmethod
+    def _error(found: Any) -> OwnError:
+        field = driver().pq.DiagnosticField
+        code = (found.error_field(field.SQLSTATE) or b"57P03").decode()
+        return OwnError(code, (found.error_field(field.MESSAGE_PRIMARY) or b"").decode("utf-8", "replace"))
 
     @staticmethod
     def _problem(problem: Any) -> OwnError:
@@ -92,17 +195,17 @@ class OwnRun:
 class OwnConnections:
     """A pool of them; each is used by one statement at a time."""
 
-    def __init__(self, url: str, *, seconds: int = SECONDS) -> None:
-        self.url, self._seconds = url, seconds
+    def __init__(self, url: str, *, seconds: int = SECONDS, room: ResultRoom | None = None) -> None:
+        self.url, self._seconds, self._room = url, seconds, room or ResultRoom()
         self._idle: list[tuple[Any, dict[str, str]]] = []
         self._lock = threading.Lock()
         self._closed = False
 
     @contextmanager
     def run(self, settings: Mapping[str, str] | None = None, *, snapshot: bool = True) -> Iterator[OwnRun]:
-        """A connection with a client's settings; with a snapshot, all its statements see the same data."""
+        """A connection with a client's settings, in one snapshot if wanted."""
         connection, known = self._take()
-        broken = True
+        broken, run = True, None
         try:
             try:
                 wanted = {name: settings[name] for name in COPIED if settings and name in settings}
@@ -111,19 +214,22 @@ class OwnConnections:
                     names = ", ".join(
                         f"pg_catalog.set_config('{name}', ${place}, false)" for place, name in enumerate(changed, 1)
                     )
-                    OwnRun(connection).ask(f"SELECT {names}", tuple(changed.values()))
+                    OwnRun(connection, self._room).ask(f"SELECT {names}", tuple(changed.values()))
                     known.update(changed)
-                if snapshot:
-                    connection.execute(_BEGIN)
+                if snapshot and connection.pgconn.exec_(_BEGIN).status != driver().pq.ExecStatus.COMMAND_OK:
+                    raise driver().OperationalError
             except driver().Error:
                 raise self._unreachable() from None
-            yield OwnRun(connection)
+            run = OwnRun(connection, self._room, wanted if len(wanted) == len(COPIED) else None)
+            yield run
             broken = False
         except OwnError:
             broken = False
             raise
         finally:
             self._give(connection, known, broken=broken, snapshot=snapshot)
+            if run is not None:
+                self._room.give(run.taken)
 
     @contextmanager
     def cursor(self) -> Iterator[Any]:
@@ -186,7 +292,7 @@ class OwnConnections:
                 and not connection.closed
                 and connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE
             ):
-                connection.execute("ROLLBACK")
+                connection.pgconn.exec_(b"ROLLBACK")
         usable = not connection.closed and connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
         with self._lock:
             if usable and not broken and not self._closed and len(self._idle) < IDLE:

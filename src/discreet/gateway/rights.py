@@ -42,7 +42,7 @@ class Hole:
 def holes(
     cursor: Any, tables: Iterable[str], *, exempt: Collection[str] = (), trusted: Collection[str] = ()
 ) -> tuple[Hole, ...]:
-    """Ways in which users can read governed tables past the gateway; `trusted` functions give out nothing themselves."""
+    """Ways in which users can read governed tables; `trusted` functions give out nothing."""
     cursor.execute("SET LOCAL search_path = pg_catalog")
     audit = _Audit(cursor, [*tables], frozenset(exempt), frozenset(trusted))
     return tuple(dict.fromkeys(hole for check in audit.checks for hole in check()))
@@ -247,7 +247,7 @@ class _Audit:
 
     @cached_property
     def _leaking(self) -> set[int]:
-        """Views, materialised views and tables with rules that show governed rows by the rights of their owners.
+        """Views and rules that show governed rows by the rights of their owners.
 
         A view that a user makes on governed tables shows nothing, since its owner may not read them: users must not be
         able to stop the gateway by making views.

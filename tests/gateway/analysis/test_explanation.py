@@ -52,7 +52,7 @@ def test_what_is_refused_and_a_form_that_works(statement: str) -> None:
 
 def test_the_command(tmp_path: Path) -> None:
     file = tmp_path / "policy.toml"
-    file.write_text(POLICY.format(limit=2, mode="enforce", action="deny"), encoding="utf-8")
+    file.write_text(POLICY.format(limit=2, mode="enforce", action="deny", days=""), encoding="utf-8")
     fine = CliRunner().invoke(cli, ["gateway", "explain", "SELECT avg(income) FROM patients", "--policy", str(file)])
     assert (fine.exit_code, "Statistic about" in fine.output) == (0, True)
     refused = CliRunner().invoke(cli, ["gateway", "explain", "SELECT max(income) FROM patients", "--policy", str(file)])

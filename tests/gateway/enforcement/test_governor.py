@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from discreet.errors import PolicyError, SourceNotFound
 from discreet.gateway.own_connection import OwnConnections
+from discreet.gateway.rights import Hole
 from tests.gateway.governed import Guarding, connected
 from tests.gateway.running import wait_for
 
@@ -132,6 +134,20 @@ def test_a_gateway_does_not_enforce_over_a_hole(clinic: str, guard: Callable[...
                 guard()
         finally:
             boss.execute("REVOKE SELECT ON clinic.visits FROM ann")
+
+
+@pytest.mark.parametrize("how", ["a hole", "no right"])
+def test_what_is_prepared_is_not_answered_once_rights_have_changed(guard: Callable[..., Guarding], how: str) -> None:
+    running = guard()
+    with connected(running.url()) as ann:
+        for _ in range(2):
+            ann.execute("SELECT diagnosis FROM patients WHERE id = %s", [1], prepare=True)
+        if how == "a hole":
+            running.governor.holes = (Hole("a way past", "close it"),)
+        else:
+            running.governor._entitled["ann"] = time.monotonic(), frozenset()
+        with pytest.raises(psycopg.Error, match=r"undermine|permission denied"):
+            ann.execute("SELECT diagnosis FROM patients WHERE id = %s", [1], prepare=True)
 
 
 RULES = """
@@ -267,10 +283,95 @@ def test_the_store_is_gone(guard: Callable[..., Guarding]) -> None:
         assert ann.execute("SELECT diagnosis FROM patients WHERE id = 2").fetchone() == ("canary001",)
 
 
-def test_distinct_values_of_one_person_are_added_up(guard: Callable[..., Guarding]) -> None:
+def test_a_person_of_several_rows_weighs_the_same_however_they_are_asked_for(guard: Callable[..., Guarding]) -> None:
+    """Their values add up: a part of them in each statement must not be cheaper than all at once."""
     running = guard(more="[sensitivity.reason]\notherwise = 0.3\n")
     with connected(running.url()) as ann:
         ann.execute("SELECT patient, reason FROM visits WHERE visit = 1")
-        assert running.exposure() == pytest.approx(0.3)
+        assert running.exposure() == pytest.approx(1.0)
         ann.execute("SELECT patient, reason FROM visits WHERE patient = 1")
-        assert running.exposure() == pytest.approx(0.6)
+        assert running.exposure() == pytest.approx(1.0)
+
+
+WEIGHED = """
+[sensitivity.seen]
+values = {"2024-03-05" = 1.0}
+otherwise = 0.05
+[sensitivity.at]
+values = {"2024-03-05 10:00:00" = 1.0, "2024-03-05 10:00:00.5" = 0.5}
+otherwise = 0.05
+[sensitivity.zoned]
+values = {"2024-03-05 09:00:00+00" = 1.0}
+otherwise = 0.05
+[sensitivity.amount]
+bins = [[149.995, 0.05]]
+otherwise = 1.0
+[gateway.tables."clinic.tests"]
+key = ["id"]
+sensitive = ["seen", "at", "zoned", "amount"]
+"""
+
+
+@pytest.mark.parametrize(
+    "setting", ["", "SET DateStyle = 'German'; SET TimeZone = 'Asia/Tokyo'", "SET extra_float_digits = -15"]
+)
+@pytest.mark.parametrize(
+    ("column", "key", "weight"),
+    [("seen", 1, 1.0), ("at", 1, 1.0), ("at", 2, 0.5), ("zoned", 1, 1.0), ("amount", 1, 1.0), ("amount", 2, 0.05)],
+)
+def test_values_weigh_the_same_in_any_setting(
+    clinic: str, guard: Callable[..., Guarding], setting: str, column: str, key: int, weight: float
+) -> None:
+    with connected(clinic) as direct:
+        direct.execute(
+            "DROP TABLE IF EXISTS clinic.tests; CREATE TABLE clinic.tests (id int PRIMARY KEY, seen date, at timestamp, zoned timestamptz, amount float8)"
+        )
+        direct.execute(
+            "INSERT INTO clinic.tests VALUES (1, '2024-03-05', '2024-03-05 10:00', '2024-03-05 10:00+01', 149.996), (2, 'infinity', '2024-03-05 10:00:00.5', 'infinity', 149.99)"
+        )
+        direct.execute("GRANT REFERENCES (seen) ON clinic.tests TO ann")
+    try:
+        running = guard(more=WEIGHED)
+        with connected(running.url()) as ann:
+            for one in filter(None, setting.split("; ")):
+                ann.execute(one.encode())
+            ann.execute(f"SELECT {column} FROM tests WHERE id = {key}")
+            assert running.exposure() == pytest.approx(weight)
+    finally:
+        with connected(clinic) as direct:
+            direct.execute("DROP TABLE clinic.tests")
+
+
+def test_values_that_changed_since_they_were_shown_are_not_shown_at_their_old_weight(
+    clinic: str, guard: Callable[..., Guarding]
+) -> None:
+    ids = range(11, 20)
+    with connected(clinic) as direct:
+        direct.execute("UPDATE clinic.patients SET income = 500 WHERE id = ANY(%s)", [[*ids]])
+    gateway = guard(limit=2.0)
+    with connected(gateway.url()) as session:
+        for number in ids:
+            session.execute(f"SELECT income FROM patients WHERE id = {number}")
+        assert len(session.execute("SELECT income FROM patients WHERE id BETWEEN 11 AND 19").fetchall()) == 9
+        with connected(clinic) as direct:
+            direct.execute("UPDATE clinic.patients SET income = 70000000 + id WHERE id = ANY(%s)", [[*ids]])
+        with pytest.raises(psycopg.errors.DataException):
+            session.execute("SELECT income FROM patients WHERE id BETWEEN 11 AND 19")
+        assert gateway.exposure() == pytest.approx(3.0)  # who asks for fewer, to learn whose, is over the limit
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            session.execute("SELECT income FROM patients WHERE id BETWEEN 11 AND 12")
+
+
+def test_steps_of_the_clock_forget_nothing(
+    clinic: str, guard: Callable[..., Guarding], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forward by a year and back by two: what was seen stays seen, and what is refused stays counted."""
+    running, real = guard(limit=2.0, days=1), time.time
+    with connected(running.url()) as ann:
+        for number in range(1, 5):
+            ann.execute(f"SELECT diagnosis FROM patients WHERE id = {number}")
+        for step in (400 * 86_400, -800 * 86_400, 0):
+            monkeypatch.setattr(time, "time", lambda step=step: real() + step)
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                ann.execute("SELECT diagnosis FROM patients WHERE id = 5")
+            assert running.exposure() == pytest.approx(2.0)

@@ -43,6 +43,9 @@ SILENT = {
     "a group per person": "SELECT id, avg(income) FROM study.patients GROUP BY id ORDER BY id",
     "a group per name": "SELECT name, count(*) FILTER (WHERE diagnosis = 'B20') FROM study.patients GROUP BY name ORDER BY name",
     "one by a filter": "SELECT count(*) FILTER (WHERE id = 7 AND diagnosis = 'B20') FROM study.patients",
+    "one by a look-up": "SELECT count(*) FROM study.patients p WHERE diagnosis = 'B20' AND EXISTS (SELECT 1 FROM (VALUES (7)) v(i) WHERE v.i = p.id)",
+    "one by a sub-select": "SELECT count(*) FROM study.patients p WHERE diagnosis = 'B20' AND (SELECT p.id) = 7",
+    "one by a list": "SELECT count(*) FROM study.patients p WHERE diagnosis = 'B20' AND id IN (SELECT ward + 6 FROM study.wards WHERE ward = 1)",
     # What is known already.
     "a known value": "SELECT diagnosis, count(*) FROM study.patients WHERE income <> 63900 GROUP BY 1 ORDER BY 1",
     "a value off the grid": "SELECT count(*) FROM study.patients WHERE income > 63901",
@@ -81,6 +84,8 @@ CHARGED = {
     "a question": "SELECT id FROM study.patients WHERE id = 7 AND diagnosis = 'B20'",
     "an error": "SELECT diagnosis::int FROM study.patients WHERE id = 7",
     "a division": "SELECT 1 / (CASE WHEN diagnosis = 'B20' THEN 0 ELSE 1 END) FROM study.patients WHERE id = 7",
+    "an error in a row that is skipped": "SELECT CASE WHEN diagnosis = 'B20' THEN diagnosis::int ELSE 0 END FROM study.patients WHERE id = 7 OFFSET 5",
+    "an error in a row that another hides": "SELECT CASE WHEN diagnosis = 'B20' THEN diagnosis::int ELSE 0 END FROM study.patients WHERE id IN (7, 8) ORDER BY id = 7 LIMIT 1",
     "an order of two": "SELECT id FROM study.patients WHERE id IN (7, 8) ORDER BY income",
 }
 """Each tells of a person or two, and costs as much in either world: absence, errors and order are answers."""

@@ -36,6 +36,8 @@ INSERT INTO study.visits SELECT g, (1 + h % 1000)::int, date '2025-01-01' + (h %
   FROM generate_series(1, 3000) g, LATERAL (SELECT abs(hashint4(g + 9999)::bigint) / 3 % 1000000 AS h) x;
 CREATE TABLE study.wards (ward int PRIMARY KEY, title text NOT NULL, beds int NOT NULL);
 INSERT INTO study.wards SELECT g, 'Ward ' || g, 10 + g * 4 FROM generate_series(1, 6) g;
+CREATE TABLE study.icd (code text PRIMARY KEY, title text NOT NULL, chapter text NOT NULL);
+INSERT INTO study.icd VALUES ('I10', 'Hypertension', 'IX'), ('E11', 'Diabetes', 'IV'), ('F32', 'Depression', 'V'), ('B20', 'HIV', 'I');
 CREATE VIEW study.adults AS SELECT id, zip, sex, plan, diagnosis, income FROM study.patients WHERE born < 2005;
 CREATE FUNCTION aside.peek(int) RETURNS text LANGUAGE sql AS 'SELECT diagnosis FROM study.patients WHERE id = $1';
 ANALYZE study.patients;
@@ -141,6 +143,16 @@ NOISED = [
     "SELECT date_trunc('month', v.day) AS month, count(*) FROM study.visits v JOIN study.patients p ON p.id = v.patient WHERE p.diagnosis = 'E11' GROUP BY 1 ORDER BY 1",
     "SELECT p.sex, v.reason, count(DISTINCT p.id) FROM study.patients p JOIN study.visits v ON v.patient = p.id GROUP BY 1, 2",
     "SELECT w.title, w.beds, count(*) FILTER (WHERE p.diagnosis = 'J45') AS asthma FROM study.wards w JOIN study.patients p ON p.ward = w.ward GROUP BY w.title, w.beds",
+    "SELECT i.title, count(*) FROM study.patients p JOIN study.icd i ON i.code = p.diagnosis GROUP BY i.title ORDER BY 2 DESC",
+    "SELECT i.chapter, p.sex, avg(p.income) FROM study.patients p LEFT JOIN study.icd i ON p.diagnosis = i.code GROUP BY 1, 2",
+    "SELECT count(*) FROM study.icd i JOIN study.patients p ON p.diagnosis = i.code WHERE i.chapter IN ('IX', 'IV')",
+    "SELECT p.diagnosis, count(*) FROM study.patients p WHERE EXISTS (SELECT 1 FROM study.visits v WHERE v.patient = p.id AND v.day >= '2025-06-01') GROUP BY 1",
+    "SELECT avg(income) FROM study.patients WHERE id NOT IN (SELECT patient FROM study.visits)",
+    "SELECT plan, diagnosis, count(*) FROM study.patients GROUP BY CUBE (plan, diagnosis) ORDER BY 1, 2",
+    "SELECT w.title, v.reason, count(*) FROM study.visits v JOIN study.patients p ON p.id = v.patient JOIN study.wards w USING (ward) GROUP BY ROLLUP (1, 2)",
+    "SELECT income > 50000 AS rich, count(*) FROM study.patients GROUP BY 1",
+    "SELECT diagnosis, round(100.0 * count(*) / (SELECT count(*) FROM study.patients), 1) AS percent FROM study.patients GROUP BY 1",
+    "SELECT sex, avg(income) - (SELECT avg(income) FROM study.patients) AS gap FROM study.patients GROUP BY sex",
     # windows, CTEs, sub-selects
     "SELECT plan, avg(income) AS mean, rank() OVER (ORDER BY avg(income) DESC) FROM study.patients GROUP BY plan",
     "SELECT zip, avg(income) AS mean, avg(income) - avg(avg(income)) OVER () AS above FROM study.patients GROUP BY zip",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -79,6 +80,53 @@ def test_a_question_has_one_answer_in_any_spelling_and_for_every_user(study: tup
     assert all(_close(one, answers[0]) for one in answers)
 
 
+STYLED = "SELECT sum(CASE WHEN enrolled::text LIKE '2%' THEN 1 ELSE 2 END) FILTER (WHERE diagnosis = 'I10') FROM study.patients WHERE {where}"
+FRESH = [
+    [f"SELECT concat(diagnosis, '{tail}'), count(*) FROM study.patients WHERE {{where}} GROUP BY 1" for tail in "ab"],
+    [
+        f"SELECT CASE WHEN diagnosis = 'I10' THEN '{word}' ELSE 'b' END, count(*) FROM study.patients WHERE {{where}} GROUP BY 1"
+        for word in ("x", "y")
+    ],
+    [
+        "SELECT sum(height) FILTER (WHERE height <> 1 AND diagnosis = 'I10') FROM study.patients WHERE {where}",
+        "SELECT sum(height) FILTER (WHERE diagnosis = 'I10' AND height < 180) FROM study.patients WHERE {where}",
+        "SELECT sum(height) FILTER (WHERE diagnosis = 'I10') FROM study.patients WHERE {where} AND height < 180",
+    ],
+    [
+        "SET DateStyle TO 'ISO, MDY'; {text}",
+        "SET DateStyle TO 'German, DMY'; {text}",
+    ],
+    [
+        "SELECT diagnosis, count(*) FROM study.patients WHERE {where} GROUP BY 1",
+        """WITH t AS (SELECT diagnosis, count(*) AS n FROM study.patients GROUP BY 1)
+        SELECT diagnosis, count(*), (SELECT sum(n) FROM t) FROM study.patients WHERE {where} GROUP BY 1""",
+        "SELECT diagnosis, count(*) FROM study.patients WHERE {where} GROUP BY GROUPING SETS (diagnosis, plan)",
+    ],
+]
+
+
+@pytest.mark.parametrize("number", range(len(FRESH)))
+def test_another_answer_costs_another_answer(study: tuple[str, Guarding], number: int) -> None:
+    """Spellings that get noise of their own are charged; those that are free have the noise that was seen."""
+    with psycopg.connect(study[1].url(USERS[2]), autocommit=True) as session:
+
+        def left() -> int:
+            rows = session.execute("SHOW discreet.exposure").fetchall()
+            return sum(int(value) for what, value in rows if what == "answers left, study.patients.diagnosis")
+
+        session.execute("SELECT count(*) FROM study.patients WHERE diagnosis = 'I10'")
+        seen: set[frozenset[Any]] = set()
+        for text in FRESH[number]:
+            before, where = left(), f"born > {1950 + number}"
+            *settings, asked = text.format(where=where, text=STYLED.format(where=where)).split("; ")
+            for setting in settings:
+                session.execute(setting.encode())
+            rows = session.execute(asked.encode()).fetchall()
+            answer = frozenset(row[:2] for row in rows if row[0] is not None)
+            assert answer in seen or before - left() > 0, text
+            seen.add(answer)
+
+
 def _close(one: list[tuple[str, int]], other: list[tuple[str, int]]) -> bool:
     return [a for a, _ in one] == [a for a, _ in other] and all(
         abs(x - y) <= 1 for (_, x), (_, y) in zip(one, other, strict=True)
@@ -120,3 +168,134 @@ def test_small_groups_are_not_shown(study: tuple[str, Guarding]) -> None:
         shown = {(row[0], row[1]) for row in session.execute(text).fetchall() if row[2] is not None}
     assert all(sizes[one] >= 7 for one in shown)
     assert all(one in shown for one, size in sizes.items() if size >= 13)
+
+
+def test_groups_that_are_shown_are_answers(study: tuple[str, Guarding]) -> None:
+    """Whether a value is shown says how many have it, about; it counts whether or not they are counted."""
+    with psycopg.connect(study[1].url(USERS[1]), autocommit=True) as session:
+        before = _left(session)
+        session.execute("SELECT DISTINCT diagnosis FROM study.patients WHERE height > 170")
+        session.execute(
+            "SELECT diagnosis FROM study.patients WHERE height > 171 GROUP BY diagnosis HAVING count(*) > 0"
+        )
+        assert _left(session) == before - 2
+
+
+def test_what_is_left_is_shown_in_both_protocols(study: tuple[str, Guarding]) -> None:
+    with psycopg.connect(study[1].url(USERS[1]), autocommit=True) as session:
+        simple = session.execute("SHOW discreet.exposure").fetchall()
+        for binary in (False, True):
+            with session.cursor(binary=binary) as cursor:
+                extended = cursor.execute("SHOW discreet.exposure", prepare=True).fetchall()
+                assert extended == simple
+                assert [one.name for one in cursor.description or ()] == ["what", "value"]
+
+
+def _left(session: psycopg.Connection[Any]) -> int:
+    shown = dict(session.execute("SHOW discreet.exposure").fetchall())
+    return int(shown.get("answers left, study.patients.diagnosis", 1000))
+
+
+def test_one_noise_belongs_to_one_quantity(study: tuple[str, Guarding]) -> None:
+    """The same name in two tables, the same table twice: with one noise, two answers would solve for it."""
+    twice = "study.visits a JOIN study.visits b ON a.patient = b.patient AND b.visit > a.visit"
+    with psycopg.connect(study[0]) as direct, psycopg.connect(study[1].url(USERS[1]), autocommit=True) as session:
+        for one, other, source in [
+            ("count(*) FILTER (WHERE a.reason = 'reason1')", "count(*) FILTER (WHERE b.reason = 'reason1')", twice),
+            (
+                "sum(a.cost) FILTER (WHERE a.reason = 'reason1')",
+                "sum(b.cost) FILTER (WHERE a.reason = 'reason1')",
+                twice,
+            ),
+        ]:
+            found, true = set(), set()
+            for number in (2000, 2200, 2400):  # two noises may be equal by chance, but not each time
+                text = f"SELECT {one} - ({other}) FROM {source} WHERE a.visit < {number}".encode()
+                found.add((number, session.execute(text).fetchone()))
+                true.add((number, direct.execute(text).fetchone()))
+            assert len(found & true) < 3
+
+
+SPELLED = [
+    *(
+        "p.diagnosis = 'I10'",
+        "p.diagnosis = 'I10x'::varchar(3)",
+        "p.diagnosis = 'I10x'",
+        "p.diagnosis = 'I10  '::bpchar",
+    ),
+    *(
+        "p.diagnosis IN ('I10', 'E11')",
+        "p.diagnosis = E'I10\\x1fE11'",
+        "lower(p.diagnosis) = 'i10'",
+        "p.diagnosis LIKE 'I1%'",
+    ),
+    *(
+        "lower(p.diagnosis) = 'i10x'",
+        "lower(p.diagnosis) = 'i10x'::varchar(3)",
+        "p.diagnosis ~ '^I1|^E'",
+        "p.diagnosis <> 'I10'",
+    ),
+    *("p.smoker", "NOT p.smoker", "NOT (p.smoker IS TRUE)", "p.smoker IS NOT FALSE", "p.smoker IS NULL"),
+    *("i.chapter = 'IX'", "i.title = 'Hypertension'", "i.code IS NOT NULL"),
+]
+ROWS = ["true", "v.visit % 2 = 0", "v.visit % 2 = 1"]
+
+
+def test_no_two_quantities_share_their_noise(study: tuple[str, Guarding]) -> None:
+    """Sums of incomes under conditions that look alike: where the noise is one, their difference is exact."""
+    found: dict[str, tuple[float, tuple[float, int]]] = {}
+    centred = "(least(greatest(p.income, 0), 150000) - 75000)::float8"
+    tables = "study.patients p LEFT JOIN study.icd i ON i.code = p.diagnosis"
+    with psycopg.connect(study[0], autocommit=True) as direct:
+        for number, user in enumerate(USERS):
+            with psycopg.connect(study[1].url(user), autocommit=True) as session:
+                for condition in SPELLED[number :: len(USERS)]:
+                    for rows in ROWS:
+                        source = tables + " JOIN study.visits v ON v.patient = p.id" * (rows != "true")
+                        text = f"SELECT sum(p.income) FILTER (WHERE {condition}) FROM {source} WHERE {rows}"
+                        try:
+                            ((shown,),) = session.execute(text.encode()).fetchall()
+                        except psycopg.Error:  # so much was asked in this file already
+                            continue
+                        each = f"SELECT sum({centred}) FILTER (WHERE {condition}) AS s, count(*) FILTER (WHERE {condition}) AS n FROM {source} WHERE {rows} GROUP BY p.id"
+                        true = f"SELECT coalesce(sum(CASE WHEN n > 4 THEN s * 4 / n ELSE s END), 0), coalesce(sum(least(n, 4)), 0) FROM ({each}) AS people"
+                        if shown is not None:
+                            found[text] = float(shown), direct.execute(true.encode()).fetchall()[0]
+    assert len(found) > 30
+    for (one, (a, exact_a)), (other, (b, exact_b)) in itertools.combinations(found.items(), 2):
+        apart = (a - b - (exact_a[0] - exact_b[0])) / 75_000  # the rest is the difference of two noised counts
+        assert exact_a == exact_b or abs(apart - round(apart)) > 1e-8, (one, other)
+
+
+def test_noise_knows_which_rows_of_the_same_people_count(study: tuple[str, Guarding]) -> None:
+    """A public condition on joined rows keeps the people and changes their rows."""
+    source = "study.patients p JOIN (VALUES (1, 0.0), (2, 1000.0), (1, 1000.0), (2, 0.0), (3, 7.0)) v(k, w) ON true"
+    text = "SELECT sum(v.w) FROM {} WHERE v.k = {} AND p.diagnosis = 'I10'"
+    with psycopg.connect(study[1].url(USERS[1]), autocommit=True) as session:
+        one, other = (session.execute(text.format(source, k).encode()).fetchone() for k in (1, 2))
+    assert one != other
+
+
+def test_tables_of_users_are_no_part_of_what_the_gateway_runs(study: tuple[str, Guarding]) -> None:
+    """Their owner could put a view in their place, whose functions would run with the rights of the gateway."""
+    url, gateway = study
+    with psycopg.connect(url, autocommit=True) as direct:
+        direct.execute(f"CREATE TABLE aside.mine (a text); ALTER TABLE aside.mine OWNER TO {USERS[0]}")
+    gateway.do(gateway.governor._look)
+    with (
+        psycopg.connect(gateway.url(USERS[0]), autocommit=True) as session,
+        pytest.raises(psycopg.Error, match="belongs to a user"),
+    ):
+        session.execute("SELECT m.a, p.zip FROM aside.mine m, study.patients p")
+    with psycopg.connect(url, autocommit=True) as direct:
+        direct.execute("DROP TABLE aside.mine")
+
+
+def test_numbers_whose_sums_overflow_are_refused(study: tuple[str, Guarding]) -> None:
+    """Whether a sum overflows would tell how many are in it."""
+    with psycopg.connect(study[1].url(USERS[1]), autocommit=True) as session:
+        for huge in ("'Infinity'", "'NaN'", "1e300"):
+            with pytest.raises(psycopg.Error, match="infinite, missing or huge"):
+                session.execute(
+                    f"SELECT sum(CASE WHEN zip = '11' THEN {huge}::float8 ELSE 1 END) FILTER (WHERE diagnosis = 'I10') FROM study.patients".encode()
+                )

@@ -11,21 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.gateway import Hold, Limits, Refuse, Release
-from discreet.gateway.session.held_rows import HeldBytes
+from discreet.gateway import Limits
 from discreet.gateway.session.session import GatewaySession
 from discreet.gateway.session.state import Conversation
 from tests.gateway import raw
 from tests.gateway.raw import SYNC, message, row
-from tests.gateway.watching import Holding, Watching, answer_all
+from tests.gateway.watching import Answering, Watching, answer_all
 
 READY = message(b"Z", b"I")
 DESCRIPTION = message(b"T", b"\0\1secret\0" + struct.pack("!ihihih", 7, 1, 25, -1, -1, 0))
-HELD = 4_000
 
 
-def session_of(watch: Any, *, held: int = HELD) -> GatewaySession:
-    return GatewaySession(watch, limits=Limits(held=held, message=2_000), room=HeldBytes(1 << 20), parameters={})
+def session_of(watch: Any) -> GatewaySession:
+    return GatewaySession(watch, limits=Limits(message=2_000), parameters={})
 
 
 class Server:
@@ -51,7 +49,7 @@ class Server:
             return READY
         if self._skipping:
             return b""
-        if b"wrong" in one or b"withheld" in one:
+        if b"wrong" in one or b"refused" in one:
             error = message(b"E", b"SERROR\0C22012\0Mwrong\0\0")
             self._skipping = letter != b"Q"
             return error + (b"" if self._skipping else READY)
@@ -66,21 +64,7 @@ class Server:
         return result if letter == b"E" else (DESCRIPTION + result + READY if letter == b"Q" else b"")
 
 
-class Choosing(Holding):
-    """Refuses, denies or releases, by what the text says."""
-
-    def statement(self, request: Any) -> Any:
-        text = getattr(request, "text", "") or ""
-        if "refuse" in text:
-            return Refuse("No.")
-        return Hold("deny" if "deny" in text else "go", undo="undo" in text)
-
-    def result(self, token: Any, held: Any) -> Any:
-        held.cells()
-        return Refuse("Denied.") if token == "deny" else Release()
-
-
-WORDS = st.sampled_from(["good", "wrong", "deny", "deny undo", "refuse"])
+WORDS = st.sampled_from(["good", "wrong", "forbidden", "owned"])
 STEPS = st.lists(
     st.one_of(
         WORDS.map(raw.query),
@@ -96,7 +80,7 @@ STEPS = st.lists(
 
 def converse(steps: Sequence[bytes], client_cuts: int, server_cuts: int) -> tuple[bytes, bytes]:
     """What both sides receive, if what they say comes in pieces of these sizes."""
-    session, server = session_of(Choosing()), Server(1)
+    session, server = session_of(Answering()), Server(1)
     to_client, to_server = b"", b""
     said, answered = b"".join(steps), b""
     while True:
@@ -137,7 +121,7 @@ def _counted(steps: list[bytes]) -> list[bytes]:
             kept.append(step)
         elif step[:1] == b"Q":
             kept += [] if skipping else [step]
-        elif any(word in step for word in (b"wrong", b"deny", b"refuse", b"xxxx")):
+        elif any(word in step for word in (b"wrong", b"forbidden", b"xxxx")):
             skipping = True
     return kept
 
@@ -145,7 +129,7 @@ def _counted(steps: list[bytes]) -> list[bytes]:
 @settings(deadline=None)
 @given(st.binary(max_size=200), st.booleans(), st.integers(1, 50))
 def test_no_bytes_make_it_fail_otherwise_than_in_order(data: bytes, from_client: bool, size: int) -> None:
-    session = session_of(Choosing())
+    session = session_of(Answering())
     session.client_data(raw.at_once("good"))
     answer_all(session)
     for begin in range(0, len(data), size):
@@ -166,56 +150,30 @@ def test_what_nobody_asked_for_ends_the_session(letter: bytes) -> None:
     assert b"08P01" in b"".join(session.to_client)
 
 
-def test_rows_are_held_until_the_answer() -> None:
-    session = session_of(Holding())
+def test_what_the_gateway_answers_waits_for_its_turn() -> None:
+    session, owned = session_of(Answering()), raw.query("owned")
+    session.client_data(raw.query("SELECT 1") + owned)
+    answer_all(session)
+    assert b"".join(session.to_upstream) == raw.query("SELECT 1")
+    assert not session.to_client
+    session.upstream_data(DESCRIPTION + row(b"x") + message(b"C", b"SELECT 1\0") + READY)
+    assert raw.letters(raw.split(b"".join(session.to_client))) == "TDCZTDDDDDCZ"
+    assert session.deliveries == [("simple", 5)]
+
+
+def test_large_rows_and_errors_pass_whole() -> None:
+    session = session_of(Watching())
     session.client_data(raw.query("SELECT 1"))
     answer_all(session)
-    session.upstream_data(DESCRIPTION)
-    assert session.upstream_waits
-    answer_all(session)
-    assert session.to_client == [DESCRIPTION]
-    session.upstream_data(row(b"x") + message(b"C", b"SELECT 1\0") + READY)
-    assert session.to_client == [DESCRIPTION]
-    answer_all(session)
-    assert b"".join(session.to_client) == DESCRIPTION + row(b"x") + message(b"C", b"SELECT 1\0") + READY
-    assert session.deliveries == [(1, 1)]
-
-
-def test_a_large_error_is_reported_as_a_whole() -> None:
-    """In parts, each of them would be taken for an error of its own, and what stands in it for its fields."""
-    seen = []
-
-    class Redacting(Holding):
-        def report(self, fields: Any, notice: bool) -> Any:
-            seen.append(fields)
-            return {"S": "ERROR", "C": fields["C"], "M": "withheld"}
-
-    session = session_of(Redacting())
-    session.client_data(raw.query("SELECT 1"))
-    answer_all(session)
-    error = message(b"E", b"SERROR\0C22P02\0M" + b"M" * 3_000_000 + b"secret\0\0")
-    for begin in range(0, len(error), 100_000):
-        session.upstream_data(error[begin : begin + 100_000])
-    assert [sorted(fields) for fields in seen] == [["C", "M", "S"]]
-    assert b"secret" not in b"".join(session.to_client)
-    assert raw.letters(raw.split(b"".join(session.to_client))) == "E"
-
-
-def test_a_session_that_ends_gives_back_its_room() -> None:
-    room = HeldBytes(1000)
-    session = GatewaySession(Holding(), limits=Limits(), room=room, parameters={})
-    session.client_data(raw.query("SELECT 1"))
-    answer_all(session)
-    session.upstream_data(DESCRIPTION)
-    answer_all(session)
-    session.upstream_data(row(b"x" * 100))
-    assert room.free < 1000
-    session.close()
-    assert room.free == 1000
+    large = row(b"v" * 3_000_000) + message(b"E", b"SERROR\0C22P02\0M" + b"M" * 3_000_000 + b"\0\0") + READY
+    for begin in range(0, len(large), 100_000):
+        session.upstream_data(large[begin : begin + 100_000])
+    assert b"".join(session.to_client) == large
+    assert session.idle
 
 
 def test_a_client_that_sends_without_end_is_made_to_wait() -> None:
-    session = GatewaySession(Watching(), limits=Limits(owed=10), room=HeldBytes(1), parameters={})
+    session = GatewaySession(Watching(), limits=Limits(owed=10), parameters={})
     session.client_data(raw.at_once("SELECT 1") * 100)
     answer_all(session)
     assert session.client_waits

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,18 @@ def test_the_audit_refuses_what_would_narrow_one_person_down(ledger: Ledger) -> 
     assert isinstance(one.admit("ann", [world.question("else", SUM, a=range(-0, 0))], world.ask), Admission)
 
 
+def test_many_questions_about_one_group_end(ledger: Ledger) -> None:
+    """Each is about other values: together they say what everybody in the group has, which no share of a sum shows."""
+    world, one = PeopleWorld(), answers(ledger)
+    for number in range(100):
+        moment = Moment("count", (ILL,), condition=f"ill IN ({number})")
+        refused = one.admit("ann", [world.question("ward", moment, a=range(1000))], world.ask)
+        if isinstance(refused, AnswerRefused):
+            break
+    assert isinstance(refused, AnswerRefused)
+    assert (number, refused.what, "who know all others" in refused.reason) == (48, "audit", True)
+
+
 def test_products_and_public_factors_single_people_out(ledger: Ledger) -> None:
     world, one = PeopleWorld(), answers(ledger)
     counted = 0
@@ -152,6 +165,59 @@ def test_rows_of_a_person_weigh_as_they_count(ledger: Ledger) -> None:
     told = one._books("user:ann", [INCOME])[INCOME].audit
     assert told.of(0) == pytest.approx(1 / (1 + 19 / 16 + 48))
     assert told.of(1) == pytest.approx((1 / 16) / (1 + 19 / 16 + 48))
+
+
+@pytest.mark.parametrize("beside", [[], [Moment("count", (ILL,), scope="visits", rows=4)]])
+def test_an_answer_costs_the_same_whatever_is_asked_beside_it(ledger: Ledger, beside: list[Moment]) -> None:
+    """People and their rows are counted with noise of their own: many rows for one hide no person in the other."""
+    world, one = PeopleWorld(), answers(ledger)
+    for number in range(3):
+        people = Moment("count", (ILL,), scope="people", condition=f"ill IN ({number})")
+        admitted(one.admit("ann", [world.question(f"v{number}", people, *beside, a=range(20))], world.ask))
+    told = one._books("user:ann", [ILL])[ILL].audit
+    assert told.of(1) >= 1 / (20 + 48 / 3) - 1e-12
+
+
+@pytest.mark.parametrize("tag", ["count", "bin:3"])
+def test_a_histogram_counts_as_two_answers(ledger: Ledger, tag: str) -> None:
+    """A person is in one of its parts or in another, and both have noise of their own."""
+    world, one = PeopleWorld(), answers(ledger)
+    for number in range(100):
+        moment = Moment(tag, (ILL,), condition=f"day IN ({number})")
+        asked_again = replace(world.question("ward", moment, a=range(1000)), by=(ILL,) if tag == "count" else ())
+        refused = one.admit("ann", [asked_again], world.ask)
+        if isinstance(refused, AnswerRefused):
+            break
+    assert number == 24
+
+
+VARIANTS: dict[str, tuple[Moment, dict[str, Any]]] = {
+    "as it is": (COUNT, {}),
+    "another spelling of a sensitive group": (COUNT, {"sensitive": "[('CASE a', '=x')]"}),
+    "another way to write a value": (COUNT, {"sensitive": "[('CASE a', '=X')]"}),
+    "other values": (COUNT, {"who": "changed"}),
+    "other bounds": (Moment("sum", (ILL,), public="t.people.age", bounds=(0, 9)), {}),
+    "bounds that are wider": (Moment("sum", (ILL,), public="t.people.age", bounds=(0, 10)), {}),
+    "other rows": (Moment("count", (ILL,), condition="ill IN (yes)", rows=4), {}),
+}
+
+
+@settings(max_examples=30)
+@given(st.lists(st.sampled_from(list(VARIANTS)), min_size=1, max_size=12))
+def test_noise_that_was_not_seen_before_is_charged(asked: list[str]) -> None:
+    """Whatever makes noise another one makes the answer another one: there is no fresh noise for nothing."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder, Ledger.open(f"{folder}/store.db") as opened:
+        world, one, seen = PeopleWorld(), answers(opened, known=1.0, audit=1.0), set()
+        for name in asked:
+            moment, changed = VARIANTS[name]
+            told = replace(cell("a", MANY, 5.0), **changed)
+            admission = admitted(one.admit("ann", [world.question("p", moment, a=MANY)], world.ask))
+            assert isinstance(one.release(admission, 0, [told], world.ask), list)
+            seen.add(one.noise.of(moment, told))
+            assert used(one)[ILL] >= len(seen)
+        assert used(one)[ILL] <= len(asked)
 
 
 def test_projects_share_one_account(ledger: Ledger) -> None:
@@ -237,9 +303,9 @@ def test_the_people_of_a_cell_are_read_from_a_real_database(postgres_url: str) -
         keys = connection.execute("SELECT hashtextextended(i::text, 0) FROM generate_series(1, 3) i").fetchall()
     marks = [int(key) % 2**64 for (key,) in keys]
     assert sorted(cells["a"].people.tolist()) == sorted(marks[:2])
-    shares = dict(zip(cells["a"].people.tolist(), cells["a"].shares.tolist(), strict=True))  # type: ignore[union-attr]
+    shares = dict(zip(cells["a"].people.tolist(), cells["a"].asked(4).shares.tolist(), strict=True))  # type: ignore[union-attr]
     assert (shares[marks[0]], shares[marks[1]]) == (0.25, 0.5)
-    assert sorted(cells["b"].people.tolist()) == sorted([marks[2], 0]), "rows of nobody are one person"
+    assert cells["b"].people.tolist() == [marks[2]], "rows of nobody are about nobody"
 
 
 def test_sets_about_the_same_rows_are_read_in_one_scan(postgres_url: str) -> None:
@@ -265,4 +331,6 @@ def test_sets_about_the_same_rows_are_read_in_one_scan(postgres_url: str) -> Non
     assert len(scans) == 1 + 4
     assert [len(cells) for cells in found] == [1, 3, 5, 15]
     for one, other in zip(found, alone, strict=True):
-        assert {label: cell.name for label, cell in one.items()} == {label: cell.name for label, cell in other.items()}
+        assert {label: cell.asked(1).name for label, cell in one.items()} == {
+            label: cell.asked(1).name for label, cell in other.items()
+        }

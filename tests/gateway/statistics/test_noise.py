@@ -104,10 +104,10 @@ def test_a_group_is_never_shown_below_the_least_and_always_above_the_margin(
 @given(st.text(min_size=1, max_size=5), st.integers(0, 40))
 def test_the_threshold_of_a_sensitive_group_says_no_more_than_its_count(who: str, members: int) -> None:
     """Its noise is that of the number shown: a second, independent look at the same number would cost a second answer."""
-    each = Moment("count", (ILL,))
+    each = Moment("count", ())
     grouped = replace(CELL, who=who, sensitive="yes", members=members, values=(float(members),))
-    (released,) = NOISE.release([each], [grouped], by=(ILL,))
-    noised = members + NOISE.of(each, grouped)
+    (released,) = NOISE.release([each], [grouped])
+    noised = members + NOISE.of(each, grouped, float(members))
     assert released.shown == (members >= 7 and max(members - 3, min(members + 3, noised)) >= 10)
     assert released.values == ((max(0, min(round(noised), 100)) if released.shown else None),)
 

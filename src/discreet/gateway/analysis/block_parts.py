@@ -1,12 +1,17 @@
-"""Parts of query blocks: names and expressions of outputs, aggregates over the rows of a block."""
+"""Parts of query blocks: what is in FROM, outputs, aggregates."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+from discreet.gateway.analysis.relations import Relation
+from discreet.policy.gateway_section import GovernedTable
 from discreet.sql.fragment import (
     QUERIES,
     Aggregate,
+    ColumnName,
     Nested,
     OrderBy,
     Output,
@@ -15,7 +20,13 @@ from discreet.sql.fragment import (
     ValuesList,
     Window,
     children,
+    walk,
 )
+
+Leaf = tuple[str, str]
+"""A sensitive column: the new name of its part of FROM, and its own."""
+EXACT_NUMBERS = frozenset(("int2", "int4", "int8", "numeric"))
+NOTHING: frozenset[str] = frozenset()
 
 
 def output_of(query: Any, place: int) -> Any:
@@ -61,3 +72,101 @@ def aggregates_of(node: Any) -> Any:
             waiting.append(one.inner)
         elif one is not None and not isinstance(one, (*QUERIES, str)):
             waiting.extend(reversed(list(children(one))))
+
+
+EXACT = frozenset(("int2", "int4", "int8", "bool", "date", "timestamp", "timestamptz", "text", "varchar", "uuid"))
+"""Types of which equal values are the same in every respect; 1.0 and 1.00 are not."""
+
+
+def is_determined(query: Any, resolved: Resolved) -> bool:
+    """Whether a query has the same rows however the server goes about it.
+
+    Not so where it is free to choose: LIMIT and windows without a total order, one of several equal values for a group,
+    sums of floating-point numbers, arrays. Two statements with such a part need not be about the same people.
+    """
+
+    def types(node: Any, allowed: frozenset[str]) -> bool:
+        return isinstance(node, ColumnName) and resolved.sources[node.table].columns.get(node.name) in allowed
+
+    for one in walk(query):
+        if isinstance(one, Window) or (isinstance(one, SetQuery) and not (one.kind == "union" and one.every)):
+            return False
+        if isinstance(one, Select | SetQuery | ValuesList) and (one.limit is not None or one.offset is not None):
+            return False
+        if isinstance(one, Select):
+            groups = [*(it for some in one.groups or () for it in some)]
+            groups += [it.inner for it in one.items] if one.distinct else []
+            if not all(types(it, EXACT) for it in groups):
+                return False
+        if isinstance(one, Aggregate) and one.name != "count":
+            allowed = {"sum": EXACT_NUMBERS, "avg": EXACT_NUMBERS, "min": EXACT, "max": EXACT}.get(one.name, NOTHING)
+            if one.within or not all(types(it, allowed) for it in one.args):
+                return False
+    return True
+
+
+@dataclass(frozen=True)
+class Source:
+    """A part of FROM under its new name."""
+
+    alias: str
+    columns: Mapping[str, str]
+    """Names and types; an empty type is not known."""
+    relation: Relation | None = None
+    writable: bool = False
+    """Whether the user may change what is in it."""
+    query: Any = None
+    """Of a sub-select: the resolved query."""
+
+    @property
+    def table(self) -> GovernedTable | None:
+        """The governed table, if it is one."""
+        return self.relation.governed if self.relation is not None else None
+
+
+@dataclass
+class Resolved:
+    """A statement whose names are settled."""
+
+    query: Any
+    sources: dict[str, Source] = field(default_factory=dict)
+    """Every part of FROM anywhere in it, by its new name."""
+    salt: str = ""
+    zone: str = ""
+    """The time zone of the client's session."""
+    lookups: set[str] = field(default_factory=set)
+    """Tables that say something of a sensitive code, and are asked about it alone."""
+
+    def sensitive(self, node: Any) -> frozenset[Leaf]:
+        """Sensitive columns of governed tables in a node, sub-selects and what they give out included."""
+        found: set[Leaf] = set()
+        waiting, seen = [node], set()
+        while waiting:
+            for one in walk(waiting.pop()):
+                if not isinstance(one, ColumnName):
+                    continue
+                source = self.sources[one.table]
+                if source.table is not None and one.name in source.table.sensitive:
+                    found.add((one.table, one.name))
+                elif source.query is not None and one.table not in seen:
+                    seen.add(one.table)
+                    waiting.append(source.query)
+        return frozenset(found)
+
+    def occurrence(self, alias: str) -> str:
+        """Which part of FROM it is, where the same table stands there twice."""
+        relation = self.sources[alias].relation
+        twice = sum(one.relation is not None and one.relation is relation for one in self.sources.values()) > 1
+        return f"#{alias.partition('_')[0]}" if twice else ""
+
+    def roles(self, column: ColumnName) -> frozenset[str]:
+        """What a column names: key, identifier, or what it is made of."""
+        source = self.sources[column.table]
+        if source.table is not None:
+            table = source.table
+            pairs = (("key", table.key), ("identifier", table.identifiers), ("sensitive", table.sensitive))
+            return frozenset(role for role, names in pairs if column.name in names)
+        if source.query is not None:
+            inner = output_of(source.query, list(source.columns).index(column.name))
+            return frozenset(role for one in walk(inner) if isinstance(one, ColumnName) for role in self.roles(one))
+        return frozenset()

@@ -1,4 +1,4 @@
-"""SQL that counts the cells of a statistic in one scan: people, a hash of who they are, and sums within bounds.
+"""SQL that counts the cells of a statistic in one scan.
 
 Sensitive conditions stand in FILTER only and everything beside a sensitive column is total, so that neither an index nor
 an error can tell anything.
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from discreet.gateway.analysis.resolve import Resolved
+from discreet.gateway.analysis.block_parts import EXACT, Resolved
+from discreet.gateway.analysis.people import nullable_of
 from discreet.gateway.analysis.statistic import Bounds, CellPart, Statistic
 from discreet.gateway.analysis.terms import CellQuestion, Measure, Quantity
-from discreet.sql.fragment import Aggregate, ColumnName, Literal, conjunction
+from discreet.sql.fragment import Aggregate, Cast, ColumnName, Literal, conjunction
 from discreet.sql.printer import printed
 
 SEED = "CAST($1 AS int8)"
@@ -40,7 +41,21 @@ class CellSql:
         self._resolved: Resolved = statistic.resolved
         self._once, self._most = statistic.person.once, rows
         self._columns: dict[str, str] = {}
-        self._groups = [printed(one) for one in statistic.groups]
+        self._missing = nullable_of(statistic.select.source)
+        self._named = all(map(self._filled, statistic.person.columns))
+        """Whether every row has its person."""
+        self._groups = [self._text(one) for one in statistic.counted]
+
+    def _text(self, group: Any) -> str:
+        """A group by what is shown of it.
+
+        1.0 and 1.00 are equal, and whose value is shown for both would be seen.
+        """
+        kind = self._resolved.sources[group.table].columns.get(group.name) if isinstance(group, ColumnName) else ""
+        plain = kind in EXACT and kind != "timestamptz"  # whose abbreviated zones may be the same
+        if plain and kind not in ("text", "varchar"):
+            return printed(group)
+        return f'({printed(group if plain else Cast(group, "text"))} COLLATE pg_catalog."C")'
 
     # What the audit is told -------------------------------------------------------------------------------------------
 
@@ -70,7 +85,7 @@ class CellSql:
         places = [place for place in range(len(self._groups)) if place not in self._statistic.hidden]
         if not any(place in chosen for place in places):
             return "''"
-        shown = [self._groups[place] if place in chosen else "NULL" for place in places]
+        shown = [f"CAST({self._groups[place]} AS text)" if place in chosen else "NULL" for place in places]
         return f"CAST(ROW({', '.join(shown)}) AS text)"
 
     def groups(self, number: int) -> tuple[str, ...]:
@@ -78,13 +93,7 @@ class CellSql:
         chosen = self._statistic.sets[number]
         return tuple(self._groups[place] for place in chosen if place not in self._statistic.hidden)
 
-    @property
-    def _label(self) -> str:
-        """The same of a counted cell."""
-        places = [place for place in range(len(self._groups)) if place not in self._statistic.hidden]
-        return f"CAST(ROW({', '.join(f'g{place}' for place in places)}) AS text)" if places else "''"
-
-    # ValuesList -------------------------------------------------------------------------------------------------------------
+    # The rows -------------------------------------------------------------------------------------------------------------
 
     def _column(self, letter: str, sql: str) -> str:
         """A column of the rows, each expression once."""
@@ -95,12 +104,22 @@ class CellSql:
     def _value(self, measure: Measure) -> str:
         """A value within its bounds, from their middle."""
         low, high = self._bounds[measure.name]
-        value = printed(measure.inner)
-        if measure.type == "numeric":  # a number may be too large for a double before it is clipped
-            value = f"LEAST(GREATEST({value}, CAST('{low!r}' AS numeric)), CAST('{high!r}' AS numeric))"
-        number = f"LEAST(GREATEST(CAST({value} AS float8), CAST('{low!r}' AS float8)), CAST('{high!r}' AS float8))"
-        middle = (low + high) / 2
-        return f"CASE WHEN {printed(measure.inner)} IS NOT NULL THEN {number} - CAST('{middle!r}' AS float8) END"
+        value, middle = printed(measure.inner), (low + high) / 2
+        # A number may be too large for a double before it is clipped; NULL stays NULL, and NaN is above everything.
+        kind = "numeric" if measure.type == "numeric" else "float8"
+        number = value if kind == "numeric" else f"CAST({value} AS float8)"
+        return (
+            f"CASE WHEN {number} < CAST('{low!r}' AS {kind}) THEN CAST('{low - middle!r}' AS float8) "
+            f"WHEN {number} > CAST('{high!r}' AS {kind}) THEN CAST('{high - middle!r}' AS float8) "
+            f"ELSE CAST({value} AS float8) - CAST('{middle!r}' AS float8) END"
+        )
+
+    def _filled(self, node: Any) -> bool:
+        """Whether a column has a value in every row."""
+        source = self._resolved.sources.get(node.table) if isinstance(node, ColumnName) else None
+        if source is None or source.relation is None:
+            return False
+        return node.name in source.relation.filled and not self._missing.get(node.table, True)
 
     def _measure(self, measure: Measure) -> str:
         return self._column("v", self._value(measure))
@@ -111,17 +130,19 @@ class CellSql:
         place = f"FLOOR(({self._value(measure)} + CAST('{half!r}' AS float8)) / CAST('{width!r}' AS float8))"
         return f"CAST(LEAST(GREATEST({place}, 0), {number - 1}) AS int4)"
 
-    def _filter(self, quantity: Quantity) -> list[str]:
-        found = ["p IS NOT NULL"]
+    def _filter(self, quantity: Quantity, summed: int = 0) -> list[str]:
+        """Which rows count; of so many measures a sum leaves NULL out by itself."""
+        found = [] if self._named else ["p IS NOT NULL"]
         if quantity.where is not None:
             found.append(self._column("f", printed(quantity.where)))
-        return found + [f"{self._measure(one)} IS NOT NULL" for one in quantity.measures]
+        needed = [one.inner for one in quantity.measures[summed:] if not self._filled(one.inner)]
+        return found + [f"{self._column('w', printed(one))} IS NOT NULL" for one in needed]
 
     def _source(self) -> str:
         """The rows, each with all that is asked of it."""
         person = self._statistic.person
         kind = self._resolved.sources[person.columns[0].table].columns[person.columns[0].name]
-        seed = hash_of("p", kind if len(person.columns) == 1 else "text", SEED)
+        single = kind if len(person.columns) == 1 else "text"
         leaves = sorted(
             self._resolved.sensitive(
                 (
@@ -133,13 +154,18 @@ class CellSql:
             )
         )
         names = [self._column("w", printed(ColumnName(*leaf))) for leaf in leaves]
-        hashed = seed
+        plain = single.startswith("int") and bool(leaves)
+        hashed = f"(CAST(p AS int8) # {SEED})" if plain else hash_of("p", single, SEED)
         for leaf, name in zip(leaves, names, strict=True):
             hashed = hash_of(name, self._resolved.sources[leaf[0]].columns[leaf[1]], hashed)
         self._hash = hashed
         columns = [f"{sql} AS {name}" for sql, name in self._columns.items()]
         columns += [f"{sql} AS g{place}" for place, sql in enumerate(self._groups)]
-        return f"(SELECT {', '.join([*columns, f'{self.person} AS p'])} FROM {self.relation} WHERE {self.where}) AS r"
+        # Work on public columns is done for every row: its time must not say which of them meet a sensitive condition.
+        measures = (measure for one in self._question.quantities for measure in one.measures)
+        fence = any(not one.sensitive and not isinstance(one.inner, ColumnName) for one in measures)
+        listed = ", ".join([*columns, f"{self.person} AS p"])
+        return f"(SELECT {listed} FROM {self.relation} WHERE {self.where}{' OFFSET 0' * fence}) AS r"
 
     def _sets(self, *, public: bool = True) -> list[tuple[int, ...]]:
         """Grouping sets of the part, with their public parts: the people that are asked about."""
@@ -150,33 +176,58 @@ class CellSql:
 
     def _grouped(self, sets: list[tuple[int, ...]], *more: str) -> str:
         listed = [", ".join([*more, *(f"g{place}" for place in some)]) for some in sets]
-        if listed == [""]:
-            return ""
+        if len(listed) == 1:  # the server can share the work out, as it cannot with several sets
+            return f" GROUP BY {listed[0]}" if listed[0] else ""
         return f" GROUP BY GROUPING SETS ({', '.join(f'({one})' for one in listed)})"
+
+    def _present(self, place: int) -> bool:
+        """Whether a group is in any of the sets that are counted together; the server does not know the others."""
+        return any(place in some for some in self._sets())
 
     @property
     def _mask(self) -> str:
-        number = len(self._groups)
-        return f"GROUPING({', '.join(f'g{place}' for place in range(number))})" if number else "0"
+        """What GROUPING of all groups says."""
+        last = len(self._groups) - 1
+        if len(self._sets()) == 1:
+            return str(sum(1 << (last - place) for place in range(last + 1) if not self._present(place)))
+        bits = [
+            f"(GROUPING(g{place}) << {last - place})" if self._present(place) else str(1 << (last - place))
+            for place in range(last + 1)
+        ]
+        return " + ".join(bits) or "0"
 
     @property
     def _labels(self) -> list[str]:
-        return [f"CAST(g{place} AS text)" for place in range(len(self._groups))]
+        return [
+            f"CAST(g{place} AS text)" if self._present(place) else "CAST(NULL AS text)"
+            for place in range(len(self._groups))
+        ]
 
     # Statements -------------------------------------------------------------------------------------------------------
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether all sets can be worked out from the finest, in which everybody is once."""
+        sets = self._sets()
+        finest = tuple(sorted({one for some in sets for one in some}))
+        counts = all(one.name == "count" and not one.distinct for one in self._question.exact)
+        return self._once and len(sets) > 1 and finest in sets and counts
 
     def moments(self) -> str:
         """Per cell: mask, groups, people, who, and the quantities but for bins; then what is exact, if it fits."""
         plain = [one for one in self._question.quantities if not one.tag.startswith("bin:")]
-        filters = {place: self._filter(one) for place, one in enumerate(plain)}
+        summed = {"sum": 1, "square": 1, "product": 2} if self._once else {}
+        filters = {place: self._filter(one, summed.get(one.tag, 0)) for place, one in enumerate(plain)}
         values = {place: [self._measure(it) for it in one.measures] for place, one in enumerate(plain)}
         exact = [self._exact(one) for one in self._question.exact] if self._once else []
         source = self._source()
-        sets = self._sets()
+        sets = [max(self._sets(), key=len)] if self.adds_up else self._sets()
         if self._once:
             numbers = [self._one_row(one, filters[place], values[place]) for place, one in enumerate(plain)]
-            who = f"CAST(pg_catalog.bit_xor({self._hash}) FILTER (WHERE p IS NOT NULL) AS text)"
-            outputs = [self._mask, *self._labels, self._label, "count(p)", who, *numbers, *exact]
+            named = "" if self._named else " FILTER (WHERE p IS NOT NULL)"
+            who = f"CAST(pg_catalog.bit_xor({self._hash}){named} AS text)"
+            mask = "0" if self.adds_up else self._mask
+            outputs = [mask, *self._labels, "count(p)", who, *numbers, *exact]
             return f"SELECT {', '.join(outputs)} FROM {source}{self._grouped(sets)}"
         inner, outer = [], []
         for place, one in enumerate(plain):
@@ -191,13 +242,13 @@ class CellSql:
                 inner.append(f"sum({_product(one.tag, values[place])}){filtered} AS s{place}")
                 part = f"CASE WHEN n{place} > {self._most} THEN s{place} * {self._most} / n{place} ELSE s{place} END"
             outer.append(f"COALESCE(sum({part}), 0)")
-        groups = [f"g{place}" for place in range(len(self._groups))]
+        groups = [f"g{place}" for place in range(len(self._groups)) if self._present(place)]
         inner_sql = (
             f"SELECT {', '.join([f'{self._mask} AS m', *groups, 'p', f'sum(CAST({self._hash} AS numeric)) AS h', *inner])} "
             f"FROM {source} WHERE p IS NOT NULL{self._grouped(sets, 'p') or ' GROUP BY p'}"
         )
         who = f"CAST(pg_catalog.bit_xor(pg_catalog.hashtextextended(CAST(h AS text), {SEED})) AS text)"
-        outputs = ["m", *self._labels, self._label, "count(p)", who, *outer]
+        outputs = ["m", *self._labels, "count(p)", who, *outer]
         grouping = f" GROUP BY {', '.join(['m', *groups])}" if groups else " GROUP BY m"
         return f"SELECT {', '.join(outputs)} FROM ({inner_sql}) AS people{grouping}"
 
@@ -216,10 +267,9 @@ class CellSql:
         filters = self._filter(quantity)
         source = self._source()
         sets = self._sets(public=False)
-        where = " AND ".join(filters)
-        rows = (
-            f"SELECT {', '.join([f'{self._mask} AS m', *(f'g{n}' for n in range(len(self._groups))), f'{place} AS b'])}"
-        )
+        where = " AND ".join(filters) or "true"
+        groups = [f"g{number}" for number in range(len(self._groups)) if self._present(number)]
+        rows = f"SELECT {', '.join([f'{self._mask} AS m', *groups, f'{place} AS b'])}"
         if self._once:
             return (
                 f"SELECT {', '.join([self._mask, *self._labels, place, 'count(p)'])} FROM {source} "
@@ -228,8 +278,8 @@ class CellSql:
         inner = f"{rows}, LEAST(count(*), {self._most}) AS n FROM {source} WHERE {where}" + self._grouped(
             sets, place, "p"
         )
-        groups = ", ".join(["m", *(f"g{n}" for n in range(len(self._groups))), "b"])
-        return f"SELECT {', '.join(['m', *self._labels, 'b', 'sum(n)'])} FROM ({inner}) AS people GROUP BY {groups}"
+        by = ", ".join(["m", *groups, "b"])
+        return f"SELECT {', '.join(['m', *self._labels, 'b', 'sum(n)'])} FROM ({inner}) AS people GROUP BY {by}"
 
     def _one_row(self, quantity: Quantity, filters: list[str], values: list[str]) -> str:
         filtered = f" FILTER (WHERE {' AND '.join(filters)})" if filters else ""

@@ -43,6 +43,18 @@ class Entities:
 
     def numbers(self, entity: str, keys: Sequence[tuple[str, ...]]) -> Ints:
         """The number of each key, given as texts."""
+        texts = [key[0] for key in keys]
+        plain = entity in self.ranges and all(len(key) == 1 for key in keys) and max(map(len, texts), default=0) < 10
+        try:
+            numbers = list(map(int, texts)) if plain else []
+        except ValueError:
+            plain = False
+        if (
+            plain
+            and list(map(str, numbers)) == texts
+            and 0 <= min(numbers, default=0) <= max(numbers, default=0) < RANGE
+        ):
+            return np.array(numbers, dtype=np.int64) + self.ranges[entity]
         return np.array([self._number(entity, key) for key in keys], dtype=np.int64)
 
     def _number(self, entity: str, key: tuple[str, ...]) -> int:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.gateway.analysis.block_parts import has_aggregates
-from discreet.gateway.analysis.resolve import Resolved, Source
+from discreet.gateway.analysis.block_parts import Resolved, Source, has_aggregates, output_of
 from discreet.sql.fragment import (
+    QUERIES,
     ColumnName,
     DerivedTable,
     Join,
+    Nested,
     NotCovered,
     Operator,
     Select,
     Series,
     Table,
     Window,
+    children,
     conjuncts,
     walk,
 )
@@ -60,12 +62,27 @@ def nullable_of(source: Any, outer: bool = False) -> dict[str, bool]:
     return {source.alias: outer} if source is not None else {}
 
 
-def equations(select: Select) -> Iterator[tuple[ColumnName, ColumnName]]:
-    """Columns that are equal in every row, where both are there."""
-    found = [one for join in joins_of(select.source) for one in conjuncts(join.on)]
-    for one in (*found, *conjuncts(select.where)):
+def equations(select: Select, present: Collection[str]) -> Iterator[tuple[ColumnName, ColumnName]]:
+    """Columns that are equal in every row in which these parts of FROM are there, both ways.
+
+    What ON says holds for rows of an outer join only where the side that may be missing is there, and of a join within
+    such a side likewise: of rows without it, it says nothing.
+    """
+    found = [*conjuncts(select.where)]
+    waiting = [(select.source, True)]
+    while waiting:
+        join, always = waiting.pop()
+        if not isinstance(join, Join):
+            continue
+        left, right = ({part.alias for part in parts_of(side)} & {*present} for side in (join.left, join.right))
+        holds = {"inner": always or bool(left | right), "left": bool(right), "right": bool(left)}.get(join.kind, False)
+        found += conjuncts(join.on) if holds else ()
+        waiting.append((join.left, bool(left) or (always and join.kind in ("inner", "cross", "left"))))
+        waiting.append((join.right, bool(right) or (always and join.kind in ("inner", "cross", "right"))))
+    for one in found:
         if isinstance(one, Operator) and one.sign == "=" and all(isinstance(it, ColumnName) for it in one.args):
             yield one.args[0], one.args[1]
+            yield one.args[1], one.args[0]
 
 
 def person_of(select: Select, resolved: Resolved, aliases: frozenset[str]) -> Person:
@@ -75,19 +92,24 @@ def person_of(select: Select, resolved: Resolved, aliases: frozenset[str]) -> Pe
         alias = next(alias for alias, key in keys.items() if not key)
         name = resolved.sources[alias].table
         raise NotCovered(f"statistics of {name.name if name else 'a table'}, whose policy names no key")
-    same = {*equations(select)} | {(b, a) for a, b in equations(select)}
     reached, waiting = set(), [sorted(aliases)[0]]
     while waiting:
         alias = waiting.pop()
         reached.add(alias)
         for other in aliases - reached:
             one, two = resolved.sources[alias].table, resolved.sources[other].table
+            same = {*equations(select, (alias, other))}
             linked = all(pair in same for pair in zip(keys[alias], keys[other], strict=False))
             if one and two and one.entity == two.entity and len(keys[alias]) == len(keys[other]) and linked:
                 waiting.append(other)
     if reached != aliases:
         raise NotCovered("one statistic about the sensitive columns of two people", "join the tables by their keys")
     nullable = nullable_of(select.source)
+    if len(aliases) > 1 and any(nullable[alias] for alias in aliases):
+        raise NotCovered(
+            "one statistic about a table that an outer join may leave empty, and another",
+            "use an inner join, or ask for each by itself",
+        )
     first = min(aliases, key=lambda alias: (nullable[alias], not single(resolved.sources[alias]), alias))
     return Person(keys[first], _once(select, resolved, first), nullable[first])
 
@@ -106,7 +128,6 @@ def _once(select: Select, resolved: Resolved, alias: str) -> bool:
     """Whether no join repeats the rows of a part."""
     if not single(resolved.sources[alias]):
         return False
-    same = list(equations(select))
     fixed, waiting = {alias}, True
     parts = list(parts_of(select.source))
     while waiting:
@@ -115,8 +136,8 @@ def _once(select: Select, resolved: Resolved, alias: str) -> bool:
             source = resolved.sources[part.alias]
             if part.alias in fixed or not isinstance(part, Table) or source.relation is None:
                 continue
-            pairs = [*same, *((b, a) for a, b in same)]
-            given = {mine.name for mine, other in pairs if mine.table == part.alias and other.table in fixed}
+            same = equations(select, (alias, part.alias))
+            given = {mine.name for mine, other in same if mine.table == part.alias and other.table in fixed}
             if any(one <= given for one in source.relation.unique):
                 fixed.add(part.alias)
                 waiting = True
@@ -157,27 +178,38 @@ def _check(node: Any, resolved: Resolved, *, joining: bool) -> None:
         roles = [resolved.roles(one) for one in node.args]
         if all("key" in its for its in roles):
             return
-    for one in walk(node):
-        if isinstance(one, ColumnName):
-            found = resolved.roles(one) & {"key", "identifier"}
-            if found:
-                kind = "key" if "key" in found else "identifier"
-                raise NotCovered(f"the {kind} `{one.name}` choosing the people of a statistic", INSTEAD)
-        if isinstance(one, Select):
-            _check_query(one, resolved)
+    if isinstance(node, ColumnName):
+        found = resolved.roles(node) & {"key", "identifier"}
+        if found:
+            kind = "key" if "key" in found else "identifier"
+            raise NotCovered(f"the {kind} `{node.name}` choosing the people of a statistic", INSTEAD)
+    elif isinstance(node, Nested):
+        same = node.kind == "in" and _is_key(node.inner, resolved) and _is_key(output_of(node.query, 0), resolved)
+        if node.inner is not None and not same:
+            _check(node.inner, resolved, joining=False)
+        _check_query(node.query, resolved, items=not same and node.kind != "exists")
+    elif isinstance(node, QUERIES):
+        _check_query(node, resolved, items=True)
+    elif node is not None:
+        for one in children(node):
+            _check(one, resolved, joining=False)
 
 
-def _check_query(query: Any, resolved: Resolved) -> None:
+def _is_key(node: Any, resolved: Resolved) -> bool:
+    return isinstance(node, ColumnName) and "key" in resolved.roles(node)
+
+
+def _check_query(query: Any, resolved: Resolved, *, items: bool = False) -> None:
     for one in walk(query):
         if not isinstance(one, Select):
             continue
-        governed = any(resolved.sources[part.alias].table is not None for part in parts_of(one.source))
-        if not governed:
-            continue
-        if (one.limit is not None or one.offset is not None) and not has_aggregates(one):
-            raise NotCovered("LIMIT in a sub-select choosing the people of a statistic", INSTEAD)
-        if any(isinstance(inner, Window) for inner in walk(one.items)):
-            raise NotCovered("a window in a sub-select choosing the people of a statistic", INSTEAD)
+        if any(resolved.sources[part.alias].table is not None for part in parts_of(one.source)):
+            if (one.limit is not None or one.offset is not None) and not has_aggregates(one):
+                raise NotCovered("LIMIT in a sub-select choosing the people of a statistic", INSTEAD)
+            if any(isinstance(inner, Window) for inner in walk(one.items)):
+                raise NotCovered("a window in a sub-select choosing the people of a statistic", INSTEAD)
+        for output in one.items if items else ():
+            _check(output.inner, resolved, joining=False)
         for condition in (*conjuncts(one.where), *conjuncts(one.having)):
             _check(condition, resolved, joining=True)
         for join in joins_of(one.source):

@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from discreet.gateway.analysis.block_parts import has_aggregates, names_of
+from discreet.gateway.analysis.block_parts import Resolved, Source, has_aggregates, is_determined, names_of
 from discreet.gateway.analysis.people import nullable_of, parts_of, single
-from discreet.gateway.analysis.resolve import Resolved, Source
+from discreet.gateway.analysis.relations import DATES
+from discreet.gateway.analysis.row_order import hashed, order_key
 from discreet.gateway.analysis.statistic import Statistic, StatisticSettings, statistic_of
 from discreet.sql.fragment import (
     Case,
@@ -23,6 +24,8 @@ from discreet.sql.fragment import (
     Literal,
     Nested,
     NotCovered,
+    Operator,
+    OrderBy,
     Output,
     Select,
     SetQuery,
@@ -60,8 +63,8 @@ class PersonCharge:
     key: tuple[ColumnName, ...]
     attributes: tuple[tuple[str, str], ...]
     """Sensitive columns that are touched, and what accounts call them."""
-    shown: tuple[tuple[str, ColumnName], ...]
-    """Those of which nothing but the value itself is told."""
+    shown: tuple[tuple[str, ColumnName, str], ...]
+    """Those of which nothing but the value itself is told, with their types."""
     several: bool
     """Whether a person may have several rows, whose values add up."""
 
@@ -78,7 +81,7 @@ class PersonCharge:
 
 @dataclass(frozen=True, eq=False)
 class RowList:
-    """ValuesList with sensitive columns; each is charged to the people it is about before anything runs."""
+    """Rows with sensitive columns, charged to their people before anything runs."""
 
     select: Select
     public: tuple[Any, ...]
@@ -150,17 +153,23 @@ class StatementPlanner:
         return Exact(replace(query, left=sides[0], right=sides[1]), tuple(before))
 
     def _released_inside(self, select: Select) -> Select:
-        """Sub-selects that cannot be one with the block are released first."""
+        """Sub-selects that cannot be one with the block are released first, and what could differ from time to time."""
+
+        def apart(query: Any) -> bool:
+            return bool(self.resolved.sensitive(query)) or not is_determined(query, self.resolved)
 
         def source(node: Any) -> Any:
             if isinstance(node, Join):
-                return replace(node, left=source(node.left), right=source(node.right))
-            if isinstance(node, DerivedTable) and self.resolved.sensitive(node.query):
+                on = nested(node.on) if node.on is not None else None
+                return replace(node, left=source(node.left), right=source(node.right), on=on)
+            if isinstance(node, DerivedTable) and apart(node.query):
                 return self._release(node.alias, node.query, list(self.resolved.sources[node.alias].columns))
             return node
 
         def nested(node: Any) -> Any:
-            if isinstance(node, Nested) and self.resolved.sensitive(node.query):
+            if isinstance(node, Nested) and node.kind == "exists":
+                node = replace(node, query=_any_row(node.query))
+            if isinstance(node, Nested) and apart(node.query):
                 self._refuse_correlated(node.query)
                 alias = f"b{len(self.resolved.sources) + 1}_{self.resolved.salt}"
                 names = [f"c{place}" for place in range(len(names_of(node.query)))]
@@ -187,11 +196,10 @@ class StatementPlanner:
     def _refuse_correlated(self, query: Any) -> None:
         inside = {part.alias for one in walk(query) if isinstance(one, Select) for part in parts_of(one.source)}
         if any(isinstance(one, ColumnName) and one.table not in inside for one in walk(query)):
-            raise NotCovered(
-                "a sub-select about sensitive columns that depends on the row around it", "join the tables instead"
-            )
+            what = "about sensitive columns" if self.resolved.sensitive(query) else "with LIMIT, a window or the like"
+            raise NotCovered(f"a sub-select {what} that depends on the row around it", "join the tables instead")
 
-    # ValuesList -------------------------------------------------------------------------------------------------------------
+    # Lists of rows -------------------------------------------------------------------------------------------------------------
 
     def _rows(self, select: Select, before: tuple[tuple[str, Plan], ...]) -> RowList:
         resolved = self.resolved
@@ -219,19 +227,25 @@ class StatementPlanner:
                     f"rows with sensitive columns of {name}, whose policy names no key", "ask for statistics"
                 )
             names = sorted(name for its, name in leaves if its == alias)
-            shown = [name for name in names if (alias, name) in bare - asked and not hidden and not windows]
+            # Values of several rows add up, also over statements: what a part of them weighs says nothing.
+            plain = bare - asked if single(resolved.sources[alias]) and not hidden and not windows else set()
+            kinds = resolved.sources[alias].columns
+            shown = [name for name in names if (alias, name) in plain and kinds[name] in WEIGHED]
             charges.append(
                 PersonCharge(
                     alias,
                     table.entity,
                     tuple(ColumnName(alias, name) for name in table.key),
                     tuple((name, f"{table.name}.{name}") for name in names),
-                    tuple((f"{table.name}.{name}", ColumnName(alias, name)) for name in shown),
+                    tuple((f"{table.name}.{name}", ColumnName(alias, name), kinds[name]) for name in shown),
                     not single(resolved.sources[alias]),
                 )
             )
         columns = tuple(sorted({full for charge in charges for _, full in charge.attributes}))
-        return RowList(select, public, hidden, tuple(charges), bool(hidden) or windows or ordered, columns, before)
+        # Expressions are worked out for rows that LIMIT and OFFSET leave out as well, and an error would tell of those.
+        skipped = select.limit is not None or select.offset is not None
+        whole = bool(hidden) or windows or ordered or (skipped and bool(asked))
+        return RowList(select, public, hidden, tuple(charges), whole, columns, before)
 
     def _without_hidden_joins(self, source: Any) -> tuple[Any, list[Any]]:
         """FROM without conditions on sensitive columns in ON, which stand in WHERE of inner joins as well."""
@@ -269,6 +283,12 @@ def _flat(query: Select, resolved: Resolved) -> Select:
                     changed = True
                     break
     return query
+
+
+def _any_row(query: Any) -> Any:
+    """A query that only matters by whether it has rows."""
+    some = isinstance(query, Select) and isinstance(query.limit, Literal) and query.limit.text not in ("", "0")
+    return replace(query, limit=None, order=()) if some and query.offset is None else query
 
 
 def _mergeable(inner: Any, nullable: bool) -> bool:
@@ -311,3 +331,79 @@ def placed(plan_node: Any, tables: dict[str, Any]) -> Any:
 def asks_for_nothing(query: Any) -> bool:
     """LIMIT 0: only the columns are wanted."""
     return isinstance(query.limit, Literal) and query.limit.text == "0"
+
+
+# Lists of rows as they are run ---------------------------------------------------------------------------------------
+
+
+class Lister:
+    """SQL of a list of rows: public parts within, conditions, order and limit around."""
+
+    def __init__(self, plan: RowList, select: Select, public: Any, hidden: Any, resolved: Resolved) -> None:
+        self._plan, self._select, self._resolved = plan, select, resolved
+        tops = {part.alias for part in parts_of(select.source)}
+        order = order_key(select, resolved)
+        spoken: tuple[Any, ...] = (
+            select.items,
+            tuple(select.order),
+            hidden,
+            order,
+            tuple(one.named for one in plan.charges),
+        )
+        spoken += (tuple(column for one in plan.charges for _, column, _ in one.shown),)
+        columns = list(dict.fromkeys(one for one in walk(spoken) if isinstance(one, ColumnName) and one.table in tops))
+        names = {column: f"c{place}" for place, column in enumerate(columns)}
+        alias = f"rows_{resolved.salt}"
+
+        def put(node: Any) -> Any:
+            return transformed(node, lambda one: ColumnName(alias, names[one]) if one in names else one)
+
+        items = tuple(Output(column, name) for column, name in names.items()) or (Output(Literal("number", "1"), "c0"),)
+        inner = Select(items, select.source, public, offset=Literal("number", "0"))
+        outputs, at = [put(one) for one in select.items], 0
+        self.keys: list[slice] = []
+        self.values: dict[tuple[int, str], int] = {}
+        for place, charge in enumerate(plan.charges):
+            outputs += [Output(put(name), f"h{len(outputs)}") for name in charge.named]
+            self.keys.append(slice(at, at + len(charge.key)))
+            at += len(charge.key)
+            for name, column, kind in charge.shown:
+                outputs.append(Output(_as_weighed(put(column), kind), f"h{len(outputs)}"))
+                self.values[place, name] = at
+                at += 1
+        ordered = (*(put(one) for one in select.order), OrderBy(put(hashed(order))))
+        self.query = Select(
+            tuple(outputs),
+            DerivedTable(inner, alias, tuple(one.name for one in items)),
+            put(hidden) if hidden is not None else None,
+            None,
+            None,
+            False,
+            ordered,
+            select.limit,
+            select.offset,
+        )
+
+
+WEIGHED = frozenset(
+    ("bool", "int2", "int4", "int8", "numeric", "text", "varchar", "bpchar", "uuid", *DATES, "float4", "float8")
+)
+"""Types of which the text can be written without the settings of a session."""
+
+
+def _as_weighed(column: Any, kind: str) -> Any:
+    """A value as text, as weights of the policy name it: whatever the client's DateStyle and the like are."""
+    if kind in ("float4", "float8"):
+        return Cast(Cast(column, "numeric"), "text")
+    if kind not in DATES:
+        return Cast(column, "text")
+    if kind == "timestamptz":
+        column = FunctionCall("timezone", (Literal("string", "UTC"), column))
+    pattern = "YYYY-MM-DD" + " HH24:MI:SS.US" * (kind != "date")
+    text: Any = FunctionCall("to_char", (column, Literal("string", pattern)))
+    if kind != "date":
+        zeros = FunctionCall("rtrim", (text, Literal("string", "0")))
+        text = FunctionCall("rtrim", (zeros, Literal("string", ".")))
+    if kind == "timestamptz":
+        text = Operator("||", (text, Literal("string", "+00")))
+    return FunctionCall("coalesce", (text, Cast(column, "text")))  # of infinity there is no pattern

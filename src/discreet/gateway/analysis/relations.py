@@ -35,6 +35,12 @@ class Relation:
     """Columns that are NOT NULL."""
     secured: bool = False
     """Whether row level security chooses its rows."""
+    loose: bool = False
+    """Whether a user of the gateway owns it or its schema, and may put something else in its place."""
+    reaches: frozenset[str] = frozenset()
+    """Governed tables that are read with it."""
+    defined: Mapping[int, tuple[bool, bool]] = field(default_factory=dict)
+    """Of a view: what it reads, whether its owner may, and whether any user of the gateway may write to that."""
 
 
 _TO_THE_GATEWAY = r"u&\"|discreet|\b(?:declare|fetch|move|close)\b"
@@ -56,6 +62,12 @@ class Relations:
         every = {one.oid: one for one in found}
         tables = {one.governed.name: one.governed for one in every.values() if one.governed is not None}
         return cls(every, frozenset(one.name for one in every.values() if one.leads), tables)
+
+    def governed(self, oids: Iterable[int]) -> frozenset[str]:
+        """Governed tables that are read with some relations."""
+        found = [self.by_oid[oid] for oid in oids if oid in self.by_oid]
+        direct = {one.governed.name for one in found if one.governed is not None}
+        return frozenset(direct.union(*(one.reaches for one in found)))
 
     def may_concern(self, text: str) -> bool:
         """Whether a text may name one of them or speak to the gateway itself; most do not, and need not be read further."""
@@ -88,6 +100,5 @@ class Setting:
     """The time at which the statement arrived, with its zone."""
     today: str = ""
     user: str = ""
-    isolation: str = ""
     wrote: bool = False
     """Whether the transaction has written, which other connections do not see."""

@@ -6,13 +6,11 @@ becomes ON, and GROUP BY and ORDER BY say expressions instead of numbers and nam
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from discreet.gateway.analysis.block_parts import names_of, output_of
+from discreet.gateway.analysis.block_parts import Resolved, Source, names_of, output_of
 from discreet.gateway.analysis.relations import Named, Relation, Relations, Setting
-from discreet.policy.gateway_section import GovernedTable
 from discreet.sql.fragment import (
     QUERIES,
     Aggregate,
@@ -27,11 +25,13 @@ from discreet.sql.fragment import (
     NotCovered,
     Operator,
     Output,
+    Parameter,
     Select,
     Series,
     Star,
     Table,
     ValuesList,
+    Window,
     conjunction,
     rebuilt,
     same_block,
@@ -40,67 +40,23 @@ from discreet.sql.fragment import (
 from discreet.sql.lexer import Unreadable, lexed
 from discreet.sql.parser import parse_query
 
-Leaf = tuple[str, str]
+SOURCES = 300
+"""So many parts all FROMs may have together."""
+COLUMNS = 1_600
+"""So many columns a list may have, as in PostgreSQL."""
 VIEWS = 20
 """So deep views may be made of views."""
 SPECIAL_DATES = frozenset(("now", "today", "tomorrow", "yesterday"))
 
 
-@dataclass(frozen=True)
-class Source:
-    """A part of FROM under its new name."""
-
-    alias: str
-    columns: Mapping[str, str]
-    """Names and types; an empty type is not known."""
-    relation: Relation | None = None
-    writable: bool = False
-    """Whether the user may change what is in it."""
-    query: Any = None
-    """Of a sub-select: the resolved query."""
-
-    @property
-    def table(self) -> GovernedTable | None:
-        """The governed table, if it is one."""
-        return self.relation.governed if self.relation is not None else None
+def _fixed(node: Any) -> bool:
+    """Whether an expression is the same for every row. As text it may be the number of an output, which is another thing."""
+    return not any(isinstance(one, ColumnName | Aggregate | Window | Parameter) for one in walk(node))
 
 
-@dataclass
-class Resolved:
-    """A statement whose names are settled."""
-
-    query: Any
-    sources: dict[str, Source] = field(default_factory=dict)
-    """Every part of FROM anywhere in it, by its new name."""
-    salt: str = ""
-
-    def sensitive(self, node: Any) -> frozenset[Leaf]:
-        """Sensitive columns of governed tables in a node, sub-selects and what they give out included."""
-        found: set[Leaf] = set()
-        waiting, seen = [node], set()
-        while waiting:
-            for one in walk(waiting.pop()):
-                if not isinstance(one, ColumnName):
-                    continue
-                source = self.sources[one.table]
-                if source.table is not None and one.name in source.table.sensitive:
-                    found.add((one.table, one.name))
-                elif source.query is not None and one.table not in seen:
-                    seen.add(one.table)
-                    waiting.append(source.query)
-        return frozenset(found)
-
-    def roles(self, column: ColumnName) -> frozenset[str]:
-        """What a column names: key, identifier, or what it is made of."""
-        source = self.sources[column.table]
-        if source.table is not None:
-            table = source.table
-            pairs = (("key", table.key), ("identifier", table.identifiers), ("sensitive", table.sensitive))
-            return frozenset(role for role, names in pairs if column.name in names)
-        if source.query is not None:
-            inner = output_of(source.query, list(source.columns).index(column.name))
-            return frozenset(role for one in walk(inner) if isinstance(one, ColumnName) for role in self.roles(one))
-        return frozenset()
+def _spelled(group: Any) -> Any:
+    """A group as an expression, whatever it is."""
+    return Nested("scalar", Select((Output(group, "value"),))) if _fixed(group) else group
 
 
 @dataclass
@@ -124,9 +80,11 @@ class Resolver:
     def resolve(self, query: Any) -> Resolved:
         """The whole statement."""
         found = self._query(query, None)
-        return Resolved(found, self._sources, self._salt)
+        return Resolved(found, self._sources, self._salt, self._setting.settings.get("TimeZone", ""))
 
     def _alias(self) -> str:
+        if len(self._sources) >= SOURCES:
+            raise NotCovered(f"more than {SOURCES} tables, views and sub-selects")
         return f"t{len(self._sources) + 1}_{self._salt}"
 
     # Queries ----------------------------------------------------------------------------------------------------------
@@ -183,14 +141,17 @@ class Resolver:
                 items += self._star(one, scope)
             else:
                 items.append(Output(self._expression(one.inner, scope), one.name))
+        if len(items) > COLUMNS:
+            raise NotCovered(f"a list of more than {COLUMNS:,} columns")
         if any(isinstance(one, Aggregate) for one in walk(query.where, into=same_block)):
             raise NotCovered("an aggregate in WHERE", "use HAVING")
         where = self._expression(query.where, scope)
         groups = None
         if query.groups is not None:
-            groups = tuple(tuple(self._group(one, items, scope) for one in some) for some in query.groups)
+            groups = tuple(tuple(_spelled(self._group(one, items, scope)) for one in some) for some in query.groups)
         having = self._expression(query.having, scope)
-        order = tuple(replace(one, inner=self._ordered(one.inner, items, scope)) for one in query.order)
+        ordered = (replace(one, inner=self._ordered(one.inner, items, scope)) for one in query.order)
+        order = tuple(one for one in ordered if not _fixed(one.inner))
         limit, offset = self._number(query.limit), self._number(query.offset)
         return Select(tuple(items), source, where, groups, having, query.distinct, order, limit, offset)
 
@@ -253,7 +214,7 @@ class Resolver:
             found, source, shown = Series(args, alias, node.column), Source(alias, {node.column: ""}), node.alias
             self._sources[alias] = source
         else:
-            shown, found, source = self._derived(node)
+            shown, (found, source) = node.alias, self._given(self._query(node.query, None), node.columns)
         if any(name == shown for name, _ in scope.sources):
             raise NotCovered(f"two parts of FROM called {shown}", "give one of them another alias")
         scope.sources.append((shown, source))
@@ -268,6 +229,10 @@ class Resolver:
         if relation is None:
             raise NotCovered(f"the temporary, new or system table {node.name}", "ask for it in a statement of its own")
         if relation.kind == "v" and relation.leads:
+            if relation.loose:
+                raise NotCovered(
+                    f"the view {node.name}, which belongs to a user of the gateway", "ask for the tables that it shows"
+                )
             self._depth += 1
             if self._depth > VIEWS:
                 raise NotCovered("views that are made of too many views")
@@ -277,7 +242,7 @@ class Resolver:
                 raise NotCovered(f"the view {node.name}") from None
             except NotCovered as problem:
                 raise NotCovered(f"the view {node.name}, which uses {problem.construct}") from None
-            within = Resolver(self._relations, self._by_definition(), self._salt)
+            within = Resolver(self._relations, self._by_definition(relation), self._salt)
             within._sources, within._depth = self._sources, self._depth
             resolved = within._query(query, None)
             found = self._given(resolved, tuple(node.columns) or tuple(relation.columns))
@@ -285,6 +250,11 @@ class Resolver:
             return node.alias, *found
         if relation.leads and relation.governed is None:
             raise NotCovered(f"{node.name}, which is no table of the policy", "ask for the table that it is made of")
+        if relation.loose and not relation.leads:
+            raise NotCovered(
+                f"the table {node.name}, which belongs to a user of the gateway",
+                "an administrator can make it a table of a role of its own",
+            )
         if relation.secured:
             raise NotCovered(f"the table {node.name}, whose rows are chosen by row level security")
         if not relation.leads and not named.may_read:
@@ -307,13 +277,15 @@ class Resolver:
         self._sources[alias] = source
         return node.alias, Table(relation.schema, relation.name, alias), source
 
-    def _by_definition(self) -> Setting:
-        """The definition of a view names every relation with its schema."""
-        every = {(one.schema, one.name): Named(oid, True, False) for oid, one in self._relations.by_oid.items()}
+    def _by_definition(self, view: Relation) -> Setting:
+        """The definition of a view names every relation with its schema, and reads it with the rights of its owner."""
+        known = self._relations.by_oid
+        every = {
+            (known[oid].schema, known[oid].name): Named(oid, readable, writable)
+            for oid, (readable, writable) in view.defined.items()
+            if oid in known
+        }
         return replace(self._setting, names=every)
-
-    def _derived(self, node: DerivedTable) -> tuple[str, Any, Source]:
-        return node.alias, *self._given(self._query(node.query, None), node.columns)
 
     def _given(self, query: Any, columns: tuple[str, ...]) -> tuple[DerivedTable, Source]:
         """A resolved query as a part of FROM."""

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from discreet.gateway.analysis.block_parts import aggregates_of
-from discreet.gateway.analysis.conditions import ConditionGrid, gridded
-from discreet.gateway.analysis.people import Person, person_of, refuse_choice
-from discreet.gateway.analysis.resolve import Resolved
+from discreet.gateway.analysis.block_parts import Resolved, aggregates_of
+from discreet.gateway.analysis.condition_grid import ConditionGrid
+from discreet.gateway.analysis.conditions import canonical, total
+from discreet.gateway.analysis.people import Person, nullable_of, parts_of, person_of, refuse_choice
 from discreet.gateway.analysis.terms import CellQuestion, Term, Terms
 from discreet.sql.fragment import (
     Aggregate,
@@ -17,16 +17,21 @@ from discreet.sql.fragment import (
     ColumnName,
     DerivedTable,
     FunctionCall,
+    Join,
     Literal,
+    Nested,
     NotCovered,
     Operator,
     Output,
     Select,
     Table,
+    Test,
     When,
     Window,
+    conjunction,
     conjuncts,
     rebuilt,
+    transformed,
     walk,
 )
 
@@ -81,6 +86,8 @@ class Statistic:
     """Names of sensitive columns in it, as accounts call them."""
     spelt: Mapping[int, str]
     """The sensitive groups in the one spelling that noise depends on."""
+    counted: tuple[Any, ...]
+    """The groups as the server is asked for them: those that are sensitive as expressions that never fail."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -99,11 +106,12 @@ class Statistic:
 
 def statistic_of(select: Select, resolved: Resolved, settings: StatisticSettings) -> Statistic:
     """The statistic that a block is; NotCovered where there is none that may be given out."""
-    select = _grouped(select)
+    select = _grouped(_looked_up(select, resolved))
     grid = ConditionGrid(resolved, settings.step)
     groups = tuple(dict.fromkeys(one for some in select.groups or () for one in some))
     hidden = tuple(place for place, one in enumerate(groups) if resolved.sensitive(one))
-    spelt = {place: gridded(groups[place], grid) for place in hidden}
+    spelt = {place: canonical(groups[place], grid) for place in hidden}
+    counted = tuple(total(one, grid) if place in hidden else one for place, one in enumerate(groups))
     if len(groups) > 20:
         raise NotCovered("more than 20 groups")
     where = conjuncts(select.where)
@@ -130,8 +138,10 @@ def statistic_of(select: Select, resolved: Resolved, settings: StatisticSettings
         if not chosen:
             continue
         within = tuple(dict.fromkeys(groups[one] for place in chosen for one in sets[place] if one in hidden))
-        terms = Terms(grid, where, within, settings.bins)
+        terms = Terms(grid, where, within, settings.bins, nullable_of(select.source))
         found = tuple(terms.of(one) for one in aggregates)
+        if sensitive:
+            terms.count_groups()
         for question in terms.questions:
             public += question.where
             _refuse_unbounded(question, settings)
@@ -142,8 +152,71 @@ def statistic_of(select: Select, resolved: Resolved, settings: StatisticSettings
     outer = _Outer(select, groups, aggregates, sets, alias).block()
     columns = tuple(sorted({grid.name(leaf) for leaf in leaves}))
     return Statistic(
-        select, resolved, person, groups, hidden, sets, tuple(parts), aggregates, outer, alias, columns, spelt
+        select, resolved, person, groups, hidden, sets, tuple(parts), aggregates, outer, alias, columns, spelt, counted
     )
+
+
+def _looked_up(select: Select, resolved: Resolved) -> Select:
+    """Look-up tables joined on a sensitive code, as sub-selects of the code: what they say of it is a value of it.
+
+    A code has one row there, so that nobody comes twice; who has none is left out by a condition, where the join does it.
+    """
+    rows: dict[str, tuple[Table, str, ColumnName]] = {}
+    conditions: list[Any] = []
+
+    def column(alias: str, name: str) -> Nested:
+        table, code, leaf = rows[alias]
+        same = Operator("=", (ColumnName(alias, code), leaf))
+        return Nested("scalar", Select((Output(ColumnName(alias, name), name),), table, same))
+
+    def entry(part: Any, on: Any) -> bool:
+        """Whether a part of FROM is such a table, by this condition."""
+        source = resolved.sources.get(part.alias) if isinstance(part, Table) else None
+        if source is None or source.relation is None or source.table is not None or source.writable:
+            return False
+        for pair in (on.args, on.args[::-1]) if isinstance(on, Operator) and on.sign == "=" else ():
+            code, leaf = pair
+            if not (isinstance(code, ColumnName) and isinstance(leaf, ColumnName) and code.table == part.alias):
+                continue
+            owner = resolved.sources[leaf.table]
+            text = {owner.columns.get(leaf.name), source.columns[code.name]} <= {"text", "varchar"}
+            if text and owner.table and resolved.sensitive(leaf) and frozenset([code.name]) in source.relation.unique:
+                rows[part.alias] = part, code.name, leaf
+                return True
+        return False
+
+    def without(node: Any) -> Any:
+        if not isinstance(node, Join) or node.kind not in ("inner", "left", "cross"):
+            return node
+        for part, rest in ((node.right, node.left), (node.left, node.right)):
+            if (part is node.right or node.kind == "inner") and entry(part, node.on):
+                if node.kind == "inner":
+                    conditions.append(Test(column(part.alias, rows[part.alias][1]), "not null"))
+                return without(rest)
+        return replace(node, left=without(node.left))
+
+    source = without(select.source)
+    if not rows:
+        return select
+    resolved.lookups |= set(rows)
+    if any(isinstance(one, ColumnName) and one.table in rows for one in walk(source)):
+        raise NotCovered("a look-up of a sensitive code that other tables are joined on", "join them on other columns")
+
+    def put(node: Any) -> Any:
+        return column(node.table, node.name) if isinstance(node, ColumnName) and node.table in rows else node
+
+    inner = {
+        column(alias, name)
+        for alias, (_, code, _) in rows.items()
+        if Test(column(alias, code), "not null") in conditions
+        for name in resolved.sources[alias].relation.filled  # type: ignore[union-attr]
+    }
+    changed: Select = transformed(replace(select, source=None), put)
+    where = conjunction([*conjuncts(changed.where), *conditions])
+    having = conjuncts(changed.having)
+    if changed.groups is not None and len(changed.groups) == 1 and conditions:
+        having = (*having, *(Test(one, "not null") for one in changed.groups[0] if one in inner))
+    return replace(changed, source=source, where=where, having=conjunction(having))
 
 
 def _grouped(select: Select) -> Select:
@@ -202,6 +275,13 @@ class _Outer:
             return ColumnName(self._alias, f"g{self._groups.index(node)}")
         if isinstance(node, Aggregate):
             return ColumnName(self._alias, f"a{self._aggregates.index(node)}")
+        if isinstance(node, Nested):  # exact, or released before: a number like any other
+            inside = {
+                part.alias for one in walk(node.query) if isinstance(one, Select) for part in parts_of(one.source)
+            }
+            if any(isinstance(one, ColumnName) and one.table not in inside for one in walk(node.query)):
+                raise NotCovered("a sub-select that depends on the row around it, beside aggregates", "join the tables")
+            return replace(node, inner=self._put(node.inner))
         if isinstance(node, Window) and isinstance(node.inner, Aggregate):
             inner = replace(node.inner, args=tuple(map(self._put, node.inner.args)), where=self._put(node.inner.where))
             order = tuple(replace(one, inner=self._put(one.inner)) for one in node.order)

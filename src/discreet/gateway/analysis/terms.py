@@ -6,23 +6,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from discreet.gateway.analysis.conditions import ConditionGrid, canonical, constant_of, is_constant
+from discreet.gateway.analysis.aggregate_forms import linear, number_of, replaced_conditions, without_widening
+from discreet.gateway.analysis.condition_grid import ConditionGrid, constant_of, exact_number, is_constant
+from discreet.gateway.analysis.conditions import canonical, total
 from discreet.gateway.analysis.relations import NUMERIC
 from discreet.gateway.statistics import moments as of
 from discreet.sql.fragment import (
     TRUE,
     Aggregate,
     Case,
-    Cast,
     ColumnName,
-    Literal,
+    Elements,
     NotCovered,
-    Operator,
     Test,
-    When,
     conjunction,
     conjuncts,
-    transformed,
     walk,
 )
 from discreet.sql.printer import printed
@@ -31,7 +29,7 @@ Key = tuple[int, int]
 """A number of a cell: of which question, and which of its quantities."""
 Value = float | None
 Given = Callable[[Key], Value]
-RAW = frozenset(("min", "max", "array_agg", "string_agg", "mode", "percentile_disc"))
+RAW = frozenset(("min", "max", "array_agg", "string_agg", "mode"))
 
 
 @dataclass(frozen=True)
@@ -55,6 +53,8 @@ class Quantity:
     condition: str
     columns: tuple[str, ...]
     """Sensitive ones, those of measures first."""
+    detail: str = ""
+    """What more the noise depends on: expressions whose meaning depends on FROM."""
 
 
 @dataclass(eq=False)
@@ -75,76 +75,18 @@ class Term:
     whole: bool = False
 
 
-def replaced_conditions(node: Aggregate) -> Aggregate:
-    """CASE in an aggregate as FILTER: sum(CASE WHEN c THEN x END), count(CASE ...), sum((c)::int)."""
-    if len(node.args) != 1 or node.distinct:
-        return node
-    arg = node.args[0]
-    if isinstance(arg, Cast) and arg.type in ("int4", "int8", "int2") and node.name in ("sum", "avg"):
-        inner = arg.inner
-        if isinstance(inner, Test) or (isinstance(inner, Operator) and inner.sign in _CONDITIONS):
-            arg = Case((When(inner, Literal("number", "1")),), Literal("number", "0"))
-    if not isinstance(arg, Case) or len(arg.whens) != 1:
-        return node
-    when, otherwise = arg.whens[0], arg.otherwise
-    empty = otherwise is None or (isinstance(otherwise, Literal) and otherwise.kind == "null")
-    both = conjunction([*conjuncts(node.where), when.condition])
-    if node.name == "count" and empty:
-        return Aggregate("count", () if is_constant(when.value) else (when.value,), False, both)
-    if empty:
-        return Aggregate(node.name, (when.value,), False, both, node.within)
-    if (
-        node.name == "sum"
-        and isinstance(otherwise, Literal)
-        and otherwise.kind == "number"
-        and float(otherwise.text) == 0
-    ):
-        return Aggregate("sum", (when.value,), False, both)
-    return node
-
-
-_CONDITIONS = frozenset(("=", "<>", "<", ">", "<=", ">=", "and", "or", "not", "like", "ilike", "not like", "not ilike"))
-
-
-def linear(node: Any) -> tuple[float, Any, float]:
-    """An argument as factor, column and offset: 2 * x + 1."""
-    if isinstance(node, Cast) and node.type in ("numeric", "float8") and not is_constant(node):
-        return linear(node.inner)
-    if isinstance(node, Operator) and len(node.args) == 2:
-        left, right = node.args
-        if is_constant(right) and not is_constant(left) and node.sign in "+-*/":
-            number = _number(right)
-            factor, inner, offset = linear(left)
-            if node.sign in "+-":
-                return factor, inner, offset + (number if node.sign == "+" else -number)
-            if node.sign == "*":
-                return factor * number, inner, offset * number
-            if number:
-                return factor / number, inner, offset / number
-        elif is_constant(left) and not is_constant(right) and node.sign in "+-*":
-            number = _number(left)
-            factor, inner, offset = linear(right)
-            if node.sign == "*":
-                return factor * number, inner, offset * number
-            return (factor, inner, offset + number) if node.sign == "+" else (-factor, inner, number - offset)
-    if isinstance(node, Operator) and len(node.args) == 1 and node.sign in "+-":
-        factor, inner, offset = linear(node.args[0])
-        return (factor, inner, offset) if node.sign == "+" else (-factor, inner, -offset)
-    return 1.0, node, 0.0
-
-
-def _number(node: Any) -> float:
-    try:
-        return float(constant_of(node))
-    except ValueError:
-        raise NotCovered("an aggregate of a column and a constant that is no number") from None
-
-
 class Terms:
     """Turns the aggregates of one block into terms; `groups` are the sensitive expressions that it groups by."""
 
-    def __init__(self, grid: ConditionGrid, where: tuple[Any, ...], groups: tuple[Any, ...], bins: int) -> None:
-        self._grid, self._groups, self._bins = grid, groups, bins
+    def __init__(
+        self,
+        grid: ConditionGrid,
+        where: tuple[Any, ...],
+        groups: tuple[Any, ...],
+        bins: int,
+        missing: Mapping[str, bool],
+    ) -> None:
+        self._grid, self._groups, self._bins, self._missing = grid, groups, bins, missing
         resolved = grid.resolved
         self.public = tuple(one for one in where if not resolved.sensitive(one))
         self._sensitive = tuple(one for one in where if resolved.sensitive(one))
@@ -157,6 +99,11 @@ class Terms:
     def conditional(self) -> bool:
         """Whether every number of the block depends on something sensitive."""
         return bool(self._sensitive or self._groups)
+
+    def count_groups(self) -> None:
+        """Count the people of sensitive groups: being shown is an answer, asked for or not."""
+        for place in range(len(self.questions)):
+            self._need(place, "count", (), ())
 
     def of(self, node: Aggregate) -> Term:
         """One aggregate."""
@@ -181,7 +128,7 @@ class Terms:
         case = node.args[0]
         if len(case.whens) != 1 or not is_constant(case.whens[0].value) or not is_constant(case.otherwise):
             raise NotCovered("avg(CASE ...) of this form", "use avg(x) FILTER (WHERE ...)")
-        high, low = _number(case.whens[0].value), _number(case.otherwise) if case.otherwise is not None else 0.0
+        high, low = number_of(case.whens[0].value), number_of(case.otherwise) if case.otherwise is not None else 0.0
         part = self.of(Aggregate("count", (), False, conjunction([*conjuncts(node.where), case.whens[0].condition])))
         whole = self.of(Aggregate("count", (), False, node.where))
         return _combined(part, whole, lambda a, b: low + (high - low) * a / b if a is not None and b else None)
@@ -207,7 +154,15 @@ class Terms:
         canon = sorted({canonical(one, self._grid) for one in hidden})
         columns = [one.name for one in measures if one.sensitive]
         columns += [self._grid.name(leaf) for leaf in sorted(self._grid.resolved.sensitive(hidden))]
-        wanted = Quantity(tag, measures, conjunction(hidden), " and ".join(canon), tuple(dict.fromkeys(columns)))
+        # Where names of columns do not say which are meant: public ones, and those of tables that FROM has twice.
+        resolved, told = self._grid.resolved, []
+        for measure in measures:
+            marks = [resolved.occurrence(it.table) for it in walk(measure.inner) if isinstance(it, ColumnName)]
+            if not measure.sensitive or any(marks):
+                told.append(printed(measure.inner).replace(resolved.salt, ""))
+        detail = repr(told) if told else ""
+        where = conjunction([total(one, self._grid) for one in hidden])
+        wanted = Quantity(tag, measures, where, repr(canon) if canon else "", tuple(dict.fromkeys(columns)), detail)
         listed = self.questions[question].quantities
         for place, one in enumerate(listed):
             same = (one.tag, one.measures, one.condition, one.columns)
@@ -226,11 +181,9 @@ class Terms:
                     "use count(*) or count(DISTINCT key)",
                 )
         if not leaves:
-            plain = printed(
-                transformed(node, lambda one: ColumnName("", one.name) if isinstance(one, ColumnName) else one)
-            )
+            plain = printed(node).replace(resolved.salt, "")
             if isinstance(node, ColumnName) and resolved.sources[node.table].table is not None:
-                plain = self._grid.name((node.table, node.name))
+                plain = self._grid.name((node.table, node.name)) + resolved.occurrence(node.table)
             return Measure(node, plain, False)
         if not isinstance(node, ColumnName):
             raise NotCovered(
@@ -245,14 +198,16 @@ class Terms:
         name = node.name
         if name in RAW or name in ("bool_and", "bool_or", "every", "mode"):
             hint = "use percentile_cont(0.5) WITHIN GROUP (ORDER BY ...), avg or count"
-            raise NotCovered(f"{name}() of sensitive values, which shows those of single people", hint)
+            secret = self._grid.resolved.sensitive((node.args, tuple(one.inner for one in node.within)))
+            of_whom = "of sensitive values" if secret else "under a sensitive condition or group"
+            raise NotCovered(f"{name}() {of_whom}, which shows values of single people", hint)
         if name == "count" and node.distinct:
             return self._distinct(question, node, hidden)
         if node.distinct:
             raise NotCovered(f"{name}(DISTINCT ...) of sensitive values", f"use {name}() without DISTINCT")
         if name == "count":
             return self._count(question, node, hidden)
-        if name == "percentile_cont":
+        if name in ("percentile_cont", "percentile_disc"):
             return self._percentile(question, node, hidden)
         if name in ("sum", "avg", "stddev", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop"):
             return self._of_one(question, node, hidden)
@@ -269,10 +224,11 @@ class Terms:
 
     def _count(self, question: int, node: Aggregate, hidden: tuple[Any, ...]) -> Term:
         arg = node.args[0] if node.args else TRUE
-        if not is_constant(arg):
-            measured = self._filled(arg)
-            if measured is not None:
-                hidden = (*hidden, measured)
+        present = None if is_constant(arg) else self._filled(arg)
+        if present is not None and self._grid.resolved.sensitive(present):
+            hidden = (*hidden, present)
+        elif present is not None:
+            question = self._question((*self.questions[question].where[len(self.public) :], present))
         if not hidden and not self._groups:  # a column that is never empty: the rows themselves
             return self._exact(question, Aggregate("count", ()))
         key = self._need(question, "count", (), hidden)
@@ -282,12 +238,18 @@ class Terms:
         """That an argument is there, unless the catalog says that it always is."""
         if isinstance(arg, ColumnName):
             relation = self._grid.resolved.sources[arg.table].relation
-            if relation is not None and arg.name in relation.filled:
+            if relation is not None and arg.name in relation.filled and not self._missing.get(arg.table, True):
                 return None
             return Test(arg, "not null")
         if self._grid.resolved.sensitive(arg):
             raise NotCovered("count() of an expression of a sensitive column", "use count(*) FILTER (WHERE ...)")
         return Test(arg, "not null")
+
+    def _among(self, question: int, measures: tuple[Measure, ...]) -> int:
+        """The question about those whose public measures are there: nobody else counts."""
+        tests = [self._filled(one.inner) for one in measures if not one.sensitive]
+        where = self.questions[question].where[len(self.public) :]
+        return self._question((*where, *(one for one in tests if one is not None and one not in where)))
 
     def _present(self, question: int, measures: tuple[Measure, ...], hidden: tuple[Any, ...]) -> Key:
         """How many rows have all of some values; exact where that is public."""
@@ -306,11 +268,12 @@ class Terms:
         factor, inner, offset = linear(node.args[0])
         if is_constant(inner):
             count = self._count(question, Aggregate("count", ()), hidden)
-            value = _number(node.args[0])
+            value = number_of(node.args[0])
             if node.name == "avg":
                 return Term(lambda given, bounds: value)
             return _combined(count, None, lambda n, _: None if n is None else n * value)
         measure = self._measure(inner, node.name)
+        question = self._among(question, (measure,))
         n = self._present(question, (measure,), hidden)
         s = self._need(question, "sum", (measure,), hidden)
         name = measure.name
@@ -344,11 +307,12 @@ class Terms:
         return Term(spread)
 
     def _of_two(self, question: int, node: Aggregate, hidden: tuple[Any, ...]) -> Term:
-        y, x = (self._measure(_bare(one), node.name) for one in node.args)
+        y, x = (self._measure(without_widening(one), node.name) for one in node.args)
         if not y.sensitive and not x.sensitive:
             raise NotCovered(
                 f"{node.name}() of public columns under a sensitive condition", "ask for averages by group"
             )
+        question = self._among(question, (y, x))
         n = self._present(question, (y, x), hidden)
         sy, sx = self._need(question, "sum", (y, x), hidden), self._need(question, "sum", (x, y), hidden)
         qy, qx = self._need(question, "square", (y, x), hidden), self._need(question, "square", (x, y), hidden)
@@ -381,19 +345,19 @@ class Terms:
         return Term(found, whole=name == "regr_count")
 
     def _percentile(self, question: int, node: Aggregate, hidden: tuple[Any, ...]) -> Term:
+        if isinstance(node.args[0], Elements):
+            raise NotCovered(f"{node.name}() of several fractions", "ask for each in a column of its own")
         order = node.within[0]
         if order.nulls:
             raise NotCovered("NULLS FIRST or LAST in WITHIN GROUP")
-        try:
-            fraction = float(constant_of(node.args[0]))
-        except ValueError:
-            raise NotCovered("percentile_cont() of something else than a number") from None
+        fraction = float(exact_number(constant_of(node.args[0])))
         if order.descending:
             fraction = 1 - fraction
         factor, inner, offset = linear(order.inner)
         measure = self._measure(inner, "percentile_cont")
         if factor < 0:
             fraction = 1 - fraction
+        question = self._among(question, (measure,))
         n = self._present(question, (measure,), hidden)
         keys = [self._need(question, f"bin:{place}", (measure,), hidden) for place in range(self._bins)]
         name = measure.name
@@ -407,13 +371,6 @@ class Terms:
             return None if value is None else factor * value + offset
 
         return Term(found)
-
-
-def _bare(node: Any) -> Any:
-    """The column without a cast that widens it."""
-    while isinstance(node, Cast) and node.type in ("numeric", "float8", "int8"):
-        node = node.inner
-    return node
 
 
 def _combined(one: Term, other: Term | None, work: Callable[[Value, Value], Value]) -> Term:

@@ -1,4 +1,4 @@
-"""Answering: runs plans on the gateway's own connection, after deciding on each part without looking at secrets."""
+"""Answering: decides on plans without looking at secrets, then runs them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from discreet.gateway.analysis.block_parts import Resolved
 from discreet.gateway.analysis.entities import Entities
-from discreet.gateway.analysis.people import parts_of
-from discreet.gateway.analysis.plan import Exact, Plan, RowList, StatisticPlan, placed
-from discreet.gateway.analysis.resolve import Resolved
+from discreet.gateway.analysis.plan import Exact, Lister, Plan, RowList, StatisticPlan, placed
+from discreet.gateway.analysis.row_order import hashed, in_keyed_order, order_key
 from discreet.gateway.enforcement.amounts import amount, learned
 from discreet.gateway.enforcement.cells import CellRunner
 from discreet.gateway.enforcement.exposure_limits import ExposureLimit
-from discreet.gateway.own_connection import OwnRun
+from discreet.gateway.own_connection import OwnError, OwnRun
 from discreet.gateway.protocol.messages import ResultColumn
 from discreet.gateway.statistics import Answers
 from discreet.misuse.exposure import Exposure
@@ -26,28 +26,28 @@ from discreet.sql.fragment import (
     ColumnName,
     DerivedTable,
     Elements,
-    FunctionCall,
     Literal,
+    NotCovered,
     OrderBy,
     Output,
     Parameter,
     Select,
     ValuesList,
     conjunction,
-    transformed,
     walk,
 )
 from discreet.sql.printer import printed
 
-SEED = Cast(Parameter(1), "int8")
 SPARE = 1_000
 """So many people more than could be allowed are looked for; a list of more is denied without knowing how many."""
 MOST = 2_000_000
+CONSTANTS = 20_000
+"""So many rows a sub-select may have that is run once, and put into statements as constants."""
 _FALSE = Literal("boolean", "false")
 
 
 class Denied(Exception):
-    """The limit would be exceeded: the amount, and the columns and people that it is about."""
+    """The limit would be exceeded: the amount, its columns and people."""
 
     def __init__(self, value: float, columns: Sequence[str], rows: int) -> None:
         super().__init__("denied")
@@ -112,6 +112,7 @@ class Answering:
     def __init__(self, rules: AnsweringRules, resolved: Resolved, run: OwnRun, asking: Asking) -> None:
         self._rules, self._resolved, self._run, self._asking = rules, resolved, run, asking
         self._names: dict[tuple[int, int], str] = {}
+        self._numbered: tuple[list[tuple[str | None, ...]], Any] | None = None
 
     def serve(self, plan: Plan, formats: Sequence[int]) -> Served:
         """The result, in the formats that the client wants: none for text, one for all, or one per column."""
@@ -140,6 +141,11 @@ class Answering:
     def _table(self, alias: str, plan: Plan) -> DerivedTable:
         """What is released first, as a table of constants."""
         found = self._result(plan, binary=False)
+        if isinstance(plan, Exact) and len(found.rows) > CONSTANTS:
+            raise NotCovered(
+                f"a sub-select of more than {CONSTANTS:,} rows with LIMIT, a window or the like beside sensitive columns",
+                "use count, min, max and sums of whole numbers by columns, or fewer rows",
+            )
         names = tuple(self._resolved.sources[alias].columns)
         kinds = [(column.type, column.modifier) for column in found.columns]
         texts = [[None if cell is None else cell.decode() for cell in row] for row in found.rows]
@@ -179,7 +185,7 @@ class Answering:
         """Run SQL; the columns behind the visible ones stay here."""
         sql = printed(query)
         values = (str(self._rules.seed).encode(),) if any(isinstance(one, Parameter) for one in walk(query)) else ()
-        found = self._run.result(sql, values, binary=binary)
+        found, every = self._run.rows(sql, values, binary=binary)
         width = found.nfields if visible is None else visible
         columns = tuple(
             ResultColumn(
@@ -193,18 +199,16 @@ class Answering:
             )
             for place in range(width)
         )
-        value = found.get_value
-        rows = [tuple(value(row, place) for place in range(width)) for row in range(found.ntuples)]
-        hidden = [
-            tuple(
-                None if (cell := value(row, place)) is None else cell.decode() for place in range(width, found.nfields)
-            )
-            for row in range(found.ntuples)
+        if width == found.nfields:
+            return Served(columns, every), [()] * len(every) if visible is not None else []
+        behind = [
+            [None if (cell := row[place]) is None else cell.decode() for row in every]
+            for place in range(width, found.nfields)
         ]
-        return Served(columns, rows), hidden
+        return Served(columns, [row[:width] for row in every]), list(zip(*behind, strict=True))
 
     def _exact(self, plan: Exact, tables: Mapping[str, Any], *, binary: bool) -> Served:
-        query = placed(plan.query, dict(tables))
+        query = placed(in_keyed_order(plan.query, self._resolved), dict(tables))
         if plan.key:
             query = replace(query, order=(*query.order, OrderBy(hashed(plan.key))))
         return self._send(query, binary=binary)[0]
@@ -221,6 +225,7 @@ class Answering:
                 for part in statistic.parts
             ),
             groups=placed_all(statistic.groups, tables),
+            counted=placed_all(statistic.counted, tables),
         )
         runner = CellRunner(statistic, self._rules.answers, self._rules.seed, self._run)
         rows = runner.rows(self._asking.user, self._asking.roles)
@@ -229,7 +234,7 @@ class Answering:
         outer = placed(statistic.outer, {**tables, statistic.alias: table})
         return self._send(outer, binary=binary)[0]
 
-    # ValuesList of people ---------------------------------------------------------------------------------------------------
+    # Rows of people ---------------------------------------------------------------------------------------------------
 
     def _listed(self, plan: RowList, tables: Mapping[str, Any], *, binary: bool) -> Served:
         select = placed(plan.select, dict(tables))
@@ -237,17 +242,17 @@ class Answering:
         hidden = conjunction(placed_all(plan.hidden, tables))
         asking = self._asking
         asking.columns.update(plan.columns)
-        people = self._asked(plan, select, public)
+        people, whole = self._asked(plan, select, public)
         before = asking.exposure
         worst = self._learn(before, plan, people, {})
         value, limit = amount(worst.knowledge), asking.limit
-        over = value > limit.value + 1e-9
+        over = value > limit.value + 1e-9 or not whole
         allowed: list[set[tuple[str | None, ...]]] | None = None
         if over and limit.action in ("subset", "mask") and asking.enforces and not plan.hidden and not plan.whole:
             allowed = self._allowed(plan, people, before, limit.value)
         if over and limit.action != "alert" and asking.enforces and not (allowed and any(allowed)):
             raise Denied(value, [name for charge in plan.charges for _, name in charge.attributes], len(people[0]))
-        asking.learned = worst if allowed is None else None
+        asking.learned = worst  # an error tells of all of them, also of those who would be left out
         lister = Lister(plan, select, public, hidden, self._resolved)
         served, extra = self._send(lister.query, binary=binary, visible=len(select.items))
         keys = [[row[lister.keys[place]] for row in extra] for place in range(len(plan.charges))]
@@ -258,48 +263,52 @@ class Answering:
             keys = [[row[lister.keys[place]] for row in extra] for place in range(len(plan.charges))]
         shown: dict[str, dict[tuple[str | None, ...], float]] = {}
         for place, charge in enumerate(plan.charges):
-            for name, _ in charge.shown:
-                weigh = self._rules.sensitivity.weights[name]
-                known = shown.setdefault(f"{place}:{name}", {})
+            for name, _, _ in charge.shown:
                 cells = [row[lister.values[place, name]] for row in extra]
-                for key, cell in dict.fromkeys(zip(keys[place], cells, strict=True)):  # different values add up
-                    known[key] = min(known.get(key, 0.0) + weigh(cell), 1.0)
-        asking.exposure = self._learn(before, plan, people, shown)
-        asking.told = True
+                weigh = self._rules.sensitivity.weights[name]
+                weights = {cell: weigh(cell) for cell in set(cells)}
+                known = shown.setdefault(f"{place}:{name}", {})
+                known.update(zip(keys[place], map(weights.__getitem__, cells), strict=True))
+        for place, its in enumerate(keys):
+            if not {key for key in its if None not in key} <= {*people[place]}:
+                # Both were asked in one snapshot: whatever made them differ, nobody is shown who was not decided on.
+                raise OwnError("22000", "the rows are about other people than those who were asked about")
+        settled = self._learn(before, plan, people, shown)
+        if asking.enforces and not over and amount(settled.knowledge) > limit.value + 1e-9:
+            # Values that were shown before weigh more by now: the decision was about those of then. Whose, an error
+            # would tell, so it costs what they weigh now.
+            asking.learned = settled
+            raise OwnError("22000", "the values weigh more than those that were decided on")
+        asking.exposure, asking.told = settled, True
         asking.over = asking.over or over
         asking.rows += len(served.rows)
         return served
 
-    def _asked(self, plan: RowList, select: Select, public: Any) -> list[list[tuple[str | None, ...]]]:
-        """Per charge the people about whom the rows tell, by their keys as text; found without sensitive columns."""
-        keys = [name for charge in plan.charges for name in charge.named]
-        items = tuple(Output(name, f"k{place}") for place, name in enumerate(keys))
+    def _asked(self, plan: RowList, select: Select, public: Any) -> tuple[list[list[tuple[str | None, ...]]], bool]:
+        """Per charge the keys of the people asked about; and whether these are all."""
         known = self._asking.exposure.knowledge
         weights = [min(1.0, sum(self._rules.worst(name) for _, name in charge.attributes)) for charge in plan.charges]
-        least = min((weight for weight in weights if weight > 0), default=0.0)
+        least = min(weights, default=0.0)
         most = MOST
-        if self._asking.enforces and self._asking.limit.action == "deny" and least:
+        if self._asking.enforces and self._asking.limit.action == "deny" and least > 0:
             fitting = int((self._asking.limit.value / least) ** 2) + len(known.entities())
             most = min(MOST, fitting + SPARE)
-        if plan.whole:
-            query = Select(items, select.source, public, distinct=True, limit=Literal("number", str(most + 1)))
-        else:
-            order = (*select.order, OrderBy(hashed(order_key(select, self._resolved))))
-            inner = Select(items, select.source, public, None, None, False, order, select.limit, select.offset)
-            names = tuple(one.name for one in items)
-            outer = tuple(Output(ColumnName("who", name), name) for name in names)
-            query = Select(
-                outer, DerivedTable(inner, "who", names), distinct=True, limit=Literal("number", str(most + 1))
-            )
-        sql = printed(query)
-        values = (str(self._rules.seed),) if any(isinstance(one, Parameter) for one in walk(query)) else ()
-        rows = self._run.ask(sql, values)
-        found, at = [], 0
-        for charge in plan.charges:
-            end = at + len(charge.key)
-            found.append([key for key in dict.fromkeys(tuple(row[at:end]) for row in rows) if None not in key])
-            at = end
-        return found
+        found, whole = [], True
+        for charge in plan.charges:  # each by themselves: pairs of people are more than people, and LIMIT counts rows
+            items = tuple(Output(name, f"k{place}") for place, name in enumerate(charge.named))
+            query = Select(items, select.source, public)
+            if not plan.whole:
+                order = (*select.order, OrderBy(hashed(order_key(select, self._resolved))))
+                query = replace(query, order=order, limit=select.limit, offset=select.offset)
+                names = tuple(one.name for one in items)
+                outer = tuple(Output(ColumnName("who", name), name) for name in names)
+                query = Select(outer, DerivedTable(query, "who", names))
+            query = replace(query, distinct=True, limit=Literal("number", str(most + 1)))
+            values = (str(self._rules.seed),) if any(isinstance(one, Parameter) for one in walk(query)) else ()
+            rows = self._run.ask(printed(query), values)
+            found.append([key for key in rows if None not in key])
+            whole = whole and len(rows) <= most
+        return found, whole
 
     def _learn(
         self,
@@ -312,8 +321,8 @@ class Answering:
         for place, charge in enumerate(plan.charges):
             if not people[place]:
                 continue
-            numbers = self._rules.entities.numbers(charge.entity, [tuple(map(str, key)) for key in people[place]])
-            plain = {name for name, _ in charge.shown}
+            numbers = self._numbers(charge.entity, people[place])
+            plain = {name for name, _, _ in charge.shown}
             weights = {}
             for _, name in charge.attributes:
                 worst = self._rules.worst(name)
@@ -321,7 +330,7 @@ class Answering:
                 known = shown.get(f"{place}:{name}")
                 if known is not None:
                     cells = [known.get(key, worst) for key in people[place]]
-                elif name in plain and len(numbers) <= SPARE and not charge.several:
+                elif name in plain and len(numbers) <= SPARE:
                     # A value that was shown already tells nothing new; what it weighs is known.
                     before = [exposure.knowledge.cell(name, int(number)) for number in numbers]
                     cells = [worst if level < 0 else level for level in before]
@@ -331,10 +340,17 @@ class Answering:
             exposure = exposure.learn(learned(numbers, weights), at=self._asking.at)
         return exposure
 
+    def _numbers(self, entity: str, keys: list[tuple[str | None, ...]]) -> Any:
+        """Numbers of people; those of the same list are worked out once."""
+        if self._numbered is None or self._numbered[0] is not keys:
+            texts = [tuple(map(str, key)) for key in keys]
+            self._numbered = keys, self._rules.entities.numbers(entity, texts)
+        return self._numbered[1]
+
     def _allowed(
         self, plan: RowList, people: list[list[tuple[str | None, ...]]], before: Exposure, limit: float
     ) -> list[set[tuple[str | None, ...]]] | None:
-        """The most people, in the order of a keyed hash, that fit into the limit at the worst; of one charge only."""
+        """The most people, by a keyed hash, that fit into the limit at the worst."""
         if len(plan.charges) != 1:
             return None
         ordered = sorted(people[0], key=lambda key: hashlib.sha256(repr((self._rules.seed, key)).encode()).digest())
@@ -376,71 +392,6 @@ class Answering:
         )
         hidden = [row if kept_one else tuple(None for _ in row) for row, kept_one in zip(extra, keep, strict=True)]
         return Served(served.columns, rows, notice), hidden, kept
-
-
-class Lister:
-    """SQL of a list of rows: everything without a sensitive condition within, conditions, order and limit around it."""
-
-    def __init__(self, plan: RowList, select: Select, public: Any, hidden: Any, resolved: Resolved) -> None:
-        self._plan, self._select, self._resolved = plan, select, resolved
-        tops = {part.alias for part in parts_of(select.source)}
-        order = order_key(select, resolved)
-        spoken: tuple[Any, ...] = (
-            select.items,
-            tuple(select.order),
-            hidden,
-            order,
-            tuple(one.named for one in plan.charges),
-        )
-        spoken += (tuple(column for one in plan.charges for _, column in one.shown),)
-        columns = list(dict.fromkeys(one for one in walk(spoken) if isinstance(one, ColumnName) and one.table in tops))
-        names = {column: f"c{place}" for place, column in enumerate(columns)}
-        alias = f"rows_{resolved.salt}"
-
-        def put(node: Any) -> Any:
-            return transformed(node, lambda one: ColumnName(alias, names[one]) if one in names else one)
-
-        items = tuple(Output(column, name) for column, name in names.items()) or (Output(Literal("number", "1"), "c0"),)
-        inner = Select(items, select.source, public, offset=Literal("number", "0"))
-        outputs, at = [put(one) for one in select.items], 0
-        self.keys: list[slice] = []
-        self.values: dict[tuple[int, str], int] = {}
-        for place, charge in enumerate(plan.charges):
-            outputs += [Output(put(name), f"h{len(outputs)}") for name in charge.named]
-            self.keys.append(slice(at, at + len(charge.key)))
-            at += len(charge.key)
-            for name, column in charge.shown:
-                outputs.append(Output(Cast(put(column), "text"), f"h{len(outputs)}"))
-                self.values[place, name] = at
-                at += 1
-        ordered = (*(put(one) for one in select.order), OrderBy(put(hashed(order))))
-        self.query = Select(
-            tuple(outputs),
-            DerivedTable(inner, alias, tuple(one.name for one in items)),
-            put(hidden) if hidden is not None else None,
-            None,
-            None,
-            False,
-            ordered,
-            select.limit,
-            select.offset,
-        )
-
-
-def order_key(select: Select, resolved: Resolved) -> tuple[ColumnName, ...]:
-    """The keys of all governed tables in FROM."""
-    tables = [(part.alias, resolved.sources[part.alias].table) for part in parts_of(select.source)]
-    return tuple(ColumnName(alias, name) for alias, table in tables if table is not None for name in table.key)
-
-
-def hashed(columns: Sequence[Any]) -> Any:
-    """A keyed hash of some columns, in which nobody can read an order."""
-    found: Any = SEED
-    for column in columns:
-        found = FunctionCall(
-            "hashtextextended", (FunctionCall("coalesce", (Cast(column, "text"), Literal("string", "-"))), found)
-        )
-    return found
 
 
 def placed_all(nodes: tuple[Any, ...], tables: Mapping[str, Any]) -> tuple[Any, ...]:

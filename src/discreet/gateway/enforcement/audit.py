@@ -11,7 +11,9 @@ from typing import Any
 from discreet.errors import StoreError
 from discreet.gateway.enforcement.exposure_accounts import Books, ExposureAccount
 from discreet.gateway.enforcement.exposure_limits import ExposureLimit
+from discreet.gateway.protocol.messages import ResultColumn
 from discreet.gateway.refusals import Refuse
+from discreet.gateway.statistics import AnswersLeft
 from discreet.ledger.operations import Note
 
 MANY_DENIALS = "53400"
@@ -22,7 +24,7 @@ class Notes:
 
     def __init__(self, books: Books, *, enforces: bool) -> None:
         self._books, self._enforces = books, enforces
-        self._debts: set[asyncio.Task[Any]] = set()
+        self._debts: set[asyncio.Future[Any]] = set()
 
     async def close(self) -> None:
         """Write what is still to be written."""
@@ -61,9 +63,17 @@ class Notes:
 
     def note_shadow(self, account: ExposureAccount, refuse: Refuse) -> None:
         """Write down that a statement would not have been run."""
-        task = asyncio.get_running_loop().create_task(self.note_refusal(account, refuse, enforced=False))
+        self.keep(asyncio.get_running_loop().create_task(self.note_refusal(account, refuse, enforced=False)))
+
+    def keep(self, task: asyncio.Future[Any]) -> None:
+        """Something that must be finished before the gateway ends, whatever comes of it."""
         self._debts.add(task)
-        task.add_done_callback(self._debts.discard)
+        task.add_done_callback(self._settled)
+
+    def _settled(self, task: asyncio.Future[Any]) -> None:
+        self._debts.discard(task)
+        if not task.cancelled():
+            task.exception()
 
 
 def _limited(limit: ExposureLimit) -> Mapping[str, Any]:
@@ -91,9 +101,30 @@ OWN_WRITES = Refuse(
     hint="COMMIT first, then ask.",
     sqlstate="25001",
 )
+WITHIN = Refuse(
+    "Refused: a part of the statement was answered, and the rest is not.",
+    hint="The part counts as answered. Ask for it by itself, then for the rest with its values.",
+)
 SEVERAL = Refuse(
     "Refused: a statement about governed tables stands in a text of several statements.", hint="Send it by itself."
 )
+
+
+LEFT = tuple(ResultColumn(title, 0, 0, 25, -1, -1, 0) for title in ("what", "value"))
+"""Columns of SHOW discreet.exposure."""
+
+
+def left_of(value: float, limit: ExposureLimit, left: Mapping[str, AnswersLeft]) -> list[tuple[str, str]]:
+    """What SHOW discreet.exposure says: exposure, limit, and what is left of both and of answers by column."""
+    rows = [
+        ("exposure", f"{value:.3f}"),
+        ("limit", f"{limit.value:.3f}"),
+        ("left", f"{max(limit.value - value, 0.0):.3f}"),
+    ]
+    for column, its in sorted(left.items()):
+        rows.append((f"answers left, {column}", str(its.answers)))
+        rows.append((f"uncertainty removed, {column}", f"{its.reduction:.3f}"))
+    return rows
 
 
 def not_covered(construct: str, instead: str) -> Refuse:

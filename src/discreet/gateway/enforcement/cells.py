@@ -1,23 +1,29 @@
-"""StatisticPlan of a statistic: admitted before anything runs, counted in one scan, noised, and worked out as aggregates."""
+"""Cells of a statistic: admitted first, counted in one scan, noised, shown as aggregates."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 from hashlib import sha256
+from operator import xor
 from typing import Any
 
 from discreet.gateway.analysis.cell_sql import CellSql
 from discreet.gateway.analysis.statistic import CellPart, Statistic
 from discreet.gateway.analysis.terms import CellQuestion, Key, Quantity, Term
 from discreet.gateway.own_connection import OwnRun
-from discreet.gateway.statistics import AnswerRefused, Answers, Moment, StatisticCell, WhoSet
+from discreet.gateway.statistics import Admission, AnswerRefused, Answers, Moment, StatisticCell, WhoSet
+from discreet.sql.fragment import NotCovered
 from discreet.sql.printer import printed
 
 Group = tuple[str | None, ...]
 WHOLE_NUMBERS = (20, 21, 23)
 DOUBLES = (700, 701)
 SCALE = 6
+LARGEST = 1e60
+"""No public number beside a sensitive one may be larger."""
 
 
 class StatisticRefused(Exception):
@@ -32,11 +38,23 @@ class StatisticRefused(Exception):
 class _Counted:
     """One cell of one question, as counted."""
 
-    label: str
     people: int
     who: str
     values: list[float]
     exact: list[str | None] = field(default_factory=list)
+
+
+def _in_row(value: str | None) -> str:
+    """A value as the server writes it in a row.
+
+    >>> [_in_row(value) for value in (None, "", "plain", "a b")]
+    ['', '""', 'plain', '"a b"']
+    """
+    if value is None:
+        return ""
+    quoted = not value or any(letter in ' \t\n\v\f\r"\\(),' for letter in value)
+    doubled = value.replace("\\", "\\\\").replace('"', '""')
+    return f'"{doubled}"' if quoted else value
 
 
 class CellRunner:
@@ -65,16 +83,21 @@ class CellRunner:
     def sets(self, part: CellPart) -> list[tuple[CellQuestion, int, WhoSet]]:
         """What the audit is asked about: each question with each grouping set."""
         found = []
-        scope = sha256(
-            printed(self._statistic.select.source).replace(self._statistic.resolved.salt, "").encode()
-        ).hexdigest()[:16]
         for question in part.questions:
             if not self._asks(part, question):
                 continue
             sql = self._sql(part, question)
+            # Whose rows count, and which of them: where a person has one row of one table, the people say it.
+            rows = sha256(self._unsalted(f"{sql.relation} WHERE {sql.where}").encode()).hexdigest()
             for number in part.sets:
                 moments = tuple(
-                    self._moment(one, "" if self._statistic.person.once else scope) for one in question.quantities
+                    self._moment(
+                        one,
+                        # With other settings the same text may mean something else.
+                        self._run.settings
+                        + ("" if self._statistic.person.once and not one.detail else rows + one.detail),
+                    )
+                    for one in question.quantities
                 )
                 who = WhoSet(
                     self._unsalted(sql.relation),
@@ -85,9 +108,14 @@ class CellRunner:
                     self._statistic.person.once,
                     part.by,
                     tuple(self._unsalted(one) for one in sql.groups(number)),
+                    tuple(sorted(self._statistic.spelt[place] for place in self._hidden(number))),
                 )
                 found.append((question, number, who))
         return found
+
+    def _hidden(self, number: int) -> list[int]:
+        """The sensitive groups of a grouping set."""
+        return [place for place in self._statistic.sets[number] if place in self._statistic.hidden]
 
     def _unsalted(self, sql: str) -> str:
         """The same question has the same text each time."""
@@ -107,16 +135,13 @@ class CellRunner:
             name = (public[0] if public else first).name
         condition = quantity.condition
         if not summed and public:
-            condition = " and ".join(filter(None, [condition, *(f"{one.name} present" for one in public)]))
+            condition = repr((condition, [one.name for one in public]))
         tag = "count" if quantity.tag == "people" else quantity.tag
         rows = 1 if self._statistic.person.once or quantity.tag == "people" else self._settings.rows
-        bounds = self._bounds_of(name) if name else None
+        bounds = self._bounds()[name] if name else None
         return Moment(
             tag, quantity.columns, scope + quantity.tag[:6] * (quantity.tag == "people"), condition, rows, name, bounds
         )
-
-    def _bounds_of(self, name: str) -> tuple[float, float]:
-        return self._bounds()[name]
 
     def _bounds(self) -> Mapping[str, tuple[float, float]]:
         """Bounds of everything that is added up: the policy's, or for public numbers those of the data."""
@@ -133,6 +158,9 @@ class CellRunner:
                                 sql = CellSql(self._statistic, part, part.questions[0], {}, self._settings.rows)
                                 low, high = self._run.ask(sql.extremes(measure))[0]
                                 said = (float(low or 0.0), float(high or 0.0))
+                                if not all(abs(one) <= LARGEST for one in said):
+                                    # Sums of such numbers overflow, and whether they do tells who is in them.
+                                    raise NotCovered("infinite, missing or huge numbers beside sensitive columns")
                                 said = said if said[0] < said[1] else (said[0] - 1.0, said[0] + 1.0)
                             self._known[measure.name] = said
         return self._known
@@ -144,12 +172,22 @@ class CellRunner:
 
     def _part(self, part: CellPart, user: str, roles: frozenset[str]) -> Iterator[tuple[int, Group, list[str | None]]]:
         sets = self.sets(part)
-        admission = None
+        admission: Admission | None = None
         if sets:
-            admission = self._answers.admit(user, [who for _, _, who in sets], self._run.ask, roles)
-            if isinstance(admission, AnswerRefused):
-                raise StatisticRefused(admission)
-        counted = {id(question): self._counted(part, question) for question in part.questions}
+            admitted = self._answers.admit(user, [who for _, _, who in sets], self._run.marks, roles)
+            if isinstance(admitted, AnswerRefused):
+                raise StatisticRefused(admitted)
+            admission = admitted
+        # Of groups that are never shown nothing sensitive is worked on: how long that takes would be an answer.
+        spoken = {
+            id(one) for at, (one, _, _) in enumerate(sets) if admission is not None and at not in admission.silent
+        }
+        silent = {id(one) for one, _, _ in sets} - spoken
+        counted = {}
+        for question in part.questions:
+            mute = id(question) in silent
+            asked = CellQuestion(question.where, [], question.exact) if mute else question
+            counted[id(question)] = {} if mute and part.sensitive else self._counted(part, asked)
         for number in part.sets:
             shown: dict[Group, dict[Key, float | None]] = {}
             hidden: set[Group] = set()
@@ -163,13 +201,16 @@ class CellRunner:
                     (at for at, (its, its_number, _) in enumerate(sets) if its is question and its_number == number),
                     None,
                 )
-                if at is None or admission is None or isinstance(admission, AnswerRefused):
+                if id(question) in silent:
+                    hidden.update(chosen if place == 0 else ())
+                    continue
+                if at is None or admission is None:
                     continue
                 noised = self._answers.release(
                     admission,
                     at,
-                    [self._cell(part, self._mask(number), group, one, cells) for group, one in chosen.items()],
-                    self._run.ask,
+                    [self._cell(part, number, group, one, cells) for group, one in chosen.items()],
+                    self._run.marks,
                 )
                 if isinstance(noised, AnswerRefused):
                     raise StatisticRefused(noised)
@@ -187,8 +228,11 @@ class CellRunner:
 
     def _mask(self, number: int) -> int:
         """What GROUPING says of a grouping set."""
+        return self._mask_of(self._statistic.sets[number])
+
+    def _mask_of(self, places: Collection[int]) -> int:
         width = len(self._statistic.groups)
-        return sum((place not in self._statistic.sets[number]) << (width - 1 - place) for place in range(width))
+        return sum((place not in places) << (width - 1 - place) for place in range(width))
 
     def _counted(self, part: CellPart, question: CellQuestion) -> dict[tuple[int, Group], _Counted]:
         width = len(self._statistic.groups)
@@ -199,16 +243,16 @@ class CellRunner:
         for mask, *row in self._run.ask(sql.moments(), (self._seed,)):
             group, rest = tuple(row[:width]), row[width:]
             values = [0.0] * len(question.quantities)
-            for at, value in zip(plain, rest[3:], strict=False):
+            for at, value in zip(plain, rest[2:], strict=False):
                 values[at] = float(value or 0.0)
-            exact = list(rest[3 + len(plain) :])
-            found[mask, group] = _Counted(str(rest[0] or ""), int(rest[1] or 0), str(rest[2] or ""), values, exact)
+            exact = list(rest[2 + len(plain) :])
+            found[mask, group] = _Counted(int(rest[0] or 0), str(rest[1] or ""), values, exact)
+        if sql.adds_up:
+            found = self._added_up(part, question, [(group, one) for (_, group), one in found.items()])
         apart = self._sql(part, question).exact()
         if apart:
             for mask, *row in self._run.ask(apart, (self._seed,) if "$1" in apart else ()):
-                one = found.setdefault(
-                    (mask, tuple(row[:width])), _Counted("", 0, "", [0.0] * len(question.quantities))
-                )
+                one = found.setdefault((mask, tuple(row[:width])), _Counted(0, "", [0.0] * len(question.quantities)))
                 one.exact = list(row[width:])
         seen = set()
         for at in bins:
@@ -225,18 +269,47 @@ class CellRunner:
                     one_or_none.values[places[int(row[width])]] = float(row[width + 1])
         return found
 
+    def _added_up(
+        self, part: CellPart, question: CellQuestion, finest: list[tuple[Group, _Counted]]
+    ) -> dict[tuple[int, Group], _Counted]:
+        """The cells of all sets from the finest: numbers and hashes add up."""
+        hidden, found = set(self._statistic.hidden), {}
+        chosen = {frozenset(self._statistic.sets[number]) for number in part.sets}
+        for places in chosen | {some - hidden for some in chosen}:
+            mask = self._mask_of(places)
+            cells: dict[Group, list[_Counted]] = {} if places else {(None,) * len(self._statistic.groups): []}
+            for group, one in finest:
+                key = tuple(value if place in places else None for place, value in enumerate(group))
+                cells.setdefault(key, []).append(one)
+            for key, some in cells.items():
+                who = reduce(xor, (int(one.who) for one in some if one.who), 0)
+                values = [math.fsum(one.values[at] for one in some) for at in range(len(question.quantities))]
+                counts: list[str | None] = [
+                    str(sum(int(one.exact[at] or 0) for one in some)) for at in range(len(question.exact))
+                ]
+                found[mask, key] = _Counted(sum(one.people for one in some), str(who), values, counts)
+        return found
+
+    def _label(self, number: int, group: Group) -> str:
+        """What the audit calls a cell: its public groups as the server writes a row."""
+        hidden = self._statistic.hidden
+        if not set(self._statistic.sets[number]) - set(hidden):
+            return ""
+        return f"({','.join(map(_in_row, (value for place, value in enumerate(group) if place not in hidden)))})"
+
     def _cell(
-        self, part: CellPart, mask: int, group: Group, one: _Counted, cells: Mapping[tuple[int, Group], _Counted]
+        self, part: CellPart, number: int, group: Group, one: _Counted, cells: Mapping[tuple[int, Group], _Counted]
     ) -> StatisticCell:
         """A cell as the noise knows it: the people it may tell about are those without its sensitive value."""
-        statistic = self._statistic
+        statistic, mask = self._statistic, self._mask(number)
         public = tuple(None if place in statistic.hidden else value for place, value in enumerate(group))
+        label = self._label(number, group)
         if not part.sensitive:
-            return StatisticCell(public, "", one.people, one.who, tuple(one.values), None, one.label)
-        own = [(statistic.spelt[place], group[place]) for place in statistic.hidden]
+            return StatisticCell(public, "", one.people, one.who, tuple(one.values), None, label)
+        own = [(statistic.spelt[place], group[place]) for place in self._hidden(number)]
         wide = cells.get((mask | sum(1 << (len(group) - 1 - place) for place in statistic.hidden), public), one)
         text = repr(sorted((name, "" if value is None else "=" + value) for name, value in own))
-        return StatisticCell(public, text, wide.people, wide.who, tuple(one.values), one.people, one.label)
+        return StatisticCell(public, text, wide.people, wide.who, tuple(one.values), one.people, label)
 
     def _worked(
         self, part: CellPart, values: Mapping[Key, float | None], exact: Mapping[Key, str | None]

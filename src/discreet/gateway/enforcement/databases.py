@@ -1,4 +1,4 @@
-"""Governed databases of one gateway: a governor each; policies that are read again while sessions go on."""
+"""Governed databases of one gateway: a governor each, and policies read again."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from discreet.errors import PolicyError
 from discreet.gateway.enforcement.governor import Governor
 from discreet.gateway.enforcement.verdicts import Closed, Watch, Who
+from discreet.gateway.own_connection import ResultRoom
 from discreet.gateway.refusals import refused
 from discreet.gateway.rights import Hole, look
 from discreet.ledger.ledger import Ledger
@@ -33,13 +34,16 @@ class GovernedDatabases:
         ledger: Ledger,
         mode: str | None = None,
         observe: Callable[..., None] = lambda event, **labels: None,
+        room: ResultRoom | None = None,
     ) -> None:
+        self.room = room or ResultRoom()
         self._ledger, self._mode, self._observe, self._chosen = ledger, mode, observe, tuple(chosen)
         self.governors = self._made(chosen)
         self._replaced: list[Governor] = []
 
     def _made(self, chosen: Sequence[GovernedDatabase], **more: Any) -> list[Governor]:
-        governors = [Governor(one.policy, own=one.own, ledger=self._ledger, mode=self._mode, **more) for one in chosen]
+        common = {"ledger": self._ledger, "mode": self._mode, "room": self.room, **more}
+        governors = [Governor(one.policy, own=one.own, **common) for one in chosen]
         for governor in governors:
             governor.observe = self._observe  # type: ignore[attr-defined, unused-ignore]
         return governors

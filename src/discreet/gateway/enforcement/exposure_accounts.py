@@ -33,16 +33,15 @@ DAY = 86_400.0
 EVER = 1e12
 """Seconds of the one bucket where nothing is ever forgotten."""
 RESERVED_SECONDS = 600
+PLACES = 4
+"""So many statements of one user are answered at a time."""
 
 
 @dataclass(frozen=True)
 class Granted:
-    """Rows that may go: the entry that says so, and how to take it back if they certainly did not."""
+    """Rows that may go: the number of the entry that says so."""
 
-    receipt: Receipt
-    before: Exposure
-    version: int
-    """Of what is stored, with these rows in it."""
+    sequence: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +79,7 @@ class ExposureAccount:
 
     def __init__(self, books: Books, user: str) -> None:
         self.lock = asyncio.Lock()
+        self.places = asyncio.Semaphore(PLACES)
         self.user = user
         self.person = f"{books.database}/{user}"
         self.budget = f"gateway:{self.person}"
@@ -124,7 +124,7 @@ class ExposureAccount:
 
     async def grant(self, after: Exposure, details: Mapping[str, Any]) -> Granted | None:
         """Write down that the user knows more; None if what is stored was not what was decided on."""
-        before, seen = self.exposure, self.version
+        seen = self.version
         now, then = _amount(self.value), _amount(amount(after.knowledge))
         content = after.to_bytes()
         try:
@@ -141,7 +141,7 @@ class ExposureAccount:
             self.forget()
             return None
         self.exposure, self.version = after, seen + 1
-        return Granted(receipt, before, self.version)
+        return Granted(receipt.entry.sequence)
 
     async def refuse(self, value: float, details: Mapping[str, Any]) -> Receipt:
         """Write down that something was not given out."""
@@ -155,25 +155,12 @@ class ExposureAccount:
         )
 
     async def settle(self, granted: Granted) -> None:
-        """The rows were handed to the network."""
-        await self._close(granted, "settled")
+        """The rows were handed to the network, or their client has gone.
 
-    async def take_back(self, granted: Granted) -> None:
-        """The rows certainly reached nobody. If more was learned since, they count all the same."""
-        async with self.lock:
-            outcome = "settled"
-            if self.loaded and self.version == granted.version:
-                content, keep = granted.before.to_bytes(), self._books.exposures.keep
-                try:
-                    self.version = await asyncio.to_thread(keep, self.person, content, seen=granted.version)
-                    self.exposure, outcome = granted.before, "released"
-                except Outdated:
-                    self.forget()
-            await self._close(granted, outcome)
-
-    async def _close(self, granted: Granted, outcome: str) -> None:
-        number = granted.receipt.entry.sequence
-        await self._books.submit(self.user, key=f"close:{number}", step=Close(number, outcome, None))
+        They count either way: what they weigh was there to be read, by SHOW in another session, before the first byte went.
+        """
+        number = granted.sequence
+        await self._books.submit(self.user, key=f"close:{number}", step=Close(number, "settled", None))
 
     async def write_repeated(self) -> None:
         """Write down how many results told nothing new."""

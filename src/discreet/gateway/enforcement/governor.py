@@ -9,6 +9,7 @@ import logging
 import secrets
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -20,10 +21,11 @@ from discreet.gateway.enforcement.answers import AnsweringRules
 from discreet.gateway.enforcement.audit import MANY_DENIALS, Notes
 from discreet.gateway.enforcement.exposure_accounts import Books, ExposureAccount, with_seen
 from discreet.gateway.enforcement.exposure_limits import AgreedLimits, ExposureLimit, ExposureLimits
+from discreet.gateway.enforcement.session_host import Result
 from discreet.gateway.enforcement.session_policy import SessionPolicy
 from discreet.gateway.enforcement.verdicts import Closed, Who
 from discreet.gateway.introspection import find_governed, refuse_none, refuse_silence
-from discreet.gateway.own_connection import OwnConnections
+from discreet.gateway.own_connection import OwnConnections, ResultRoom
 from discreet.gateway.refusals import Refuse, refused
 from discreet.gateway.rights import Hole, entitled, holes, ungovernable
 from discreet.gateway.statistics import Answers
@@ -34,6 +36,8 @@ from discreet.policy.gateway_section import GatewayPolicy
 from discreet.store import Exposures
 
 _LOG = logging.getLogger("discreet.gateway")
+WORKERS = 64
+"""So many statements are answered at a time."""
 CATALOG_SECONDS = 10.0
 """How long definitions of the database and rights of users are taken for unchanged."""
 HOUSEKEEPING_SECONDS = 2.0
@@ -56,6 +60,7 @@ class Governor:
         ledger: Ledger,
         mode: str | None = None,
         clock: Callable[[], float] | None = None,
+        room: ResultRoom | None = None,
     ) -> None:
         refuse_silence(policy)
         self.policy, self.section = policy, policy.gateway or GatewayPolicy()
@@ -65,10 +70,10 @@ class Governor:
         self.limits = ExposureLimits.of(policy)
         self.clock = clock or ledger_time()
         self.relations = Relations({})
-        self.own = OwnConnections(own)
+        self.own = OwnConnections(own, room=room)
         self.holes: tuple[Hole, ...] = ()
         """Ways past the gateway that the rights of users leave."""
-        self.observe: Callable[..., None] = _unobserved
+        self.observe: Callable[..., None] = lambda event, **labels: None
         """Called with every decision; for metrics and logs."""
         self.accounts: dict[str, ExposureAccount] = {}
         self._ledger = ledger
@@ -76,6 +81,7 @@ class Governor:
         self._entitled: dict[str, tuple[float, frozenset[str]]] = {}
         self._house: asyncio.Task[None] | None = None
         self._looking = asyncio.Lock()
+        self._workers = ThreadPoolExecutor(WORKERS, thread_name_prefix="statement")
 
     @property
     def enforces(self) -> bool:
@@ -155,7 +161,7 @@ class Governor:
             tables = dict(self._tables)
             if not self.section.tables:
                 tables = find_governed(cursor, self.policy) | tables
-            self.relations = read_relations(cursor, tables, file=self.policy.file)
+            self.relations = read_relations(cursor, tables, file=self.policy.file, exempt=self.section.exempt)
         if self.enforces:
             with self.own.cursor() as cursor:
                 self.holes = holes(
@@ -163,7 +169,7 @@ class Governor:
                 )
 
     def _weights(self) -> Sensitivity:
-        """What the values of each sensitive column weigh; a column of which the policy does not say it weighs 1."""
+        """What values of each sensitive column weigh; 1 where the policy does not say."""
         said = self.policy.sensitivity
         weights: dict[str, Any] = {}
         for table in self.relations.tables.values():
@@ -178,6 +184,7 @@ class Governor:
             self._house.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._house
+        self._workers.shutdown(wait=False, cancel_futures=True)
         await self.notes.close()
         for account in self.accounts.values():
             with contextlib.suppress(StoreError):
@@ -241,6 +248,11 @@ class Governor:
             )
         return found
 
+    async def work(self, account: ExposureAccount, task: Callable[..., Result], *given: Any) -> Result:
+        """Do something for a user on a thread; a user has a few of them at a time, so that others have some left."""
+        async with account.places:
+            return await asyncio.get_running_loop().run_in_executor(self._workers, task, *given)
+
     def salt(self) -> str:
         """A suffix for hidden names, which no statement can guess."""
         return secrets.token_hex(4)
@@ -274,7 +286,7 @@ class Governor:
 
     async def denied(self, account: ExposureAccount) -> Refuse | None:
         """Count a denial; a refusal where there were too many within an hour, in all gateways of this store."""
-        number = await asyncio.to_thread(self._books.count_denial, account.person, time.time())
+        number = await asyncio.to_thread(self._books.count_denial, account.person, self.clock())
         if number <= self.section.denials_per_hour:
             return None
         return Refuse(
@@ -282,7 +294,3 @@ class Governor:
             hint="Statements about governed tables are answered again when the hour is over.",
             sqlstate=MANY_DENIALS,
         )
-
-
-def _unobserved(event: str, **labels: Any) -> None:
-    """Nobody looks."""

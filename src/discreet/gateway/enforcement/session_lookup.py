@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from discreet.gateway.analysis.relations import Named, Setting
-from discreet.gateway.own_connection import COPIED
+from discreet.gateway.own_connection import COPIED, OwnConnections
+from discreet.gateway.protocol.messages import ResultColumn
 from discreet.sql.printer import quoted, string
 
 _NOW = "pg_catalog.now()::pg_catalog.text"
@@ -37,6 +38,28 @@ def lookup_sql(names: Sequence[tuple[str, str]]) -> str:
         ]
     inner = f" FROM (SELECT {', '.join(oids)}) AS x" if oids else ""
     return f"SELECT {', '.join([*settings, _NOW, _TODAY, _WROTE, *columns])}{inner}"
+
+
+def columns_of(
+    own: OwnConnections, setting: Setting, sql: str, given: tuple[int, ...]
+) -> tuple[tuple[int, ...], tuple[ResultColumn, ...]]:
+    """Types of parameters and columns of a statement, as the server finds them."""
+    with own.run(setting.settings, snapshot=False) as run:
+        found = run.described(sql, given)
+    types = tuple(found.param_type(place) for place in range(found.nparams))
+    columns = tuple(
+        ResultColumn(
+            (found.fname(place) or b"").decode("utf-8", "replace"),
+            0,
+            0,
+            found.ftype(place),
+            found.fsize(place),
+            found.fmod(place),
+            0,
+        )
+        for place in range(found.nfields)
+    )
+    return types, columns
 
 
 def setting_of(names: Sequence[tuple[str, str]], row: Sequence[str | None], user: str) -> Setting:

@@ -8,22 +8,34 @@ gateway's own connection; the server never sees it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+import threading
+from collections.abc import Awaitable, Mapping
+from itertools import islice
 from typing import Any
 
 from discreet.errors import SourceNotFound, StoreError
+from discreet.gateway.analysis.block_parts import Resolved
 from discreet.gateway.analysis.plan import Exact, RowList, StatementPlanner, asks_for_nothing
 from discreet.gateway.analysis.relations import Setting
-from discreet.gateway.analysis.resolve import Resolved, Resolver
+from discreet.gateway.analysis.resolve import Resolver
 from discreet.gateway.analysis.statements import AskedStatement, asked
 from discreet.gateway.enforcement import audit
 from discreet.gateway.enforcement.amounts import adds_nothing
 from discreet.gateway.enforcement.answers import Answering, AnsweringRules, Asking, Denied, Served
 from discreet.gateway.enforcement.cells import StatisticRefused
-from discreet.gateway.enforcement.exposure_accounts import ExposureAccount, Granted
+from discreet.gateway.enforcement.exposure_accounts import ExposureAccount
 from discreet.gateway.enforcement.exposure_limits import ExposureLimit
-from discreet.gateway.enforcement.session_host import OwnPortal, OwnStatement, SessionHost, plans_in, with_formats
-from discreet.gateway.enforcement.session_lookup import lookup_sql, oids_of, setting_of
+from discreet.gateway.enforcement.session_host import (
+    OwnPortal,
+    OwnStatement,
+    SessionHost,
+    close_each,
+    fetched,
+    plans_in,
+    shaped,
+    with_formats,
+)
+from discreet.gateway.enforcement.session_lookup import columns_of, lookup_sql, oids_of, setting_of
 from discreet.gateway.enforcement.verdicts import (
     STUMBLED,
     Allow,
@@ -38,7 +50,7 @@ from discreet.gateway.enforcement.verdicts import (
     Verdict,
     Who,
 )
-from discreet.gateway.own_connection import OwnError
+from discreet.gateway.own_connection import OwnError, OwnRun
 from discreet.gateway.protocol.messages import ResultColumn, complete, error
 from discreet.gateway.refusals import Refuse, refused
 from discreet.gateway.session import result_messages as wire
@@ -47,9 +59,21 @@ from discreet.sql.fragment import NotCovered, Parameter, walk
 from discreet.sql.printer import printed
 
 ATTEMPTS = 50
+SHORT = 2_000
+"""Texts of fewer characters are read at once."""
+READ = 1_000_000
+"""Longer ones are not read at all: the server refuses what the user may not read."""
+FEW = 400
+"""Statements of fewer parts are planned at once."""
+SMALL = 1_000
+"""Results of fewer rows are written at once."""
 CURSORS = 100
-STATIC = ("42", "0A", "57014")
+STATIC = ("42", "0A", "54", "57014")
 """Errors that speak of the statement, and not of what is in a table."""
+
+
+class RefusedWithin(Exception):
+    """A refusal behind a part that was released: why would tell of what was released."""
 
 
 class SessionPolicy:
@@ -58,6 +82,9 @@ class SessionPolicy:
     def __init__(self, host: SessionHost, who: Who, roles: frozenset[str], account: ExposureAccount) -> None:
         self._host, self._who, self._roles, self._account = host, who, roles, account
         self._cursors: dict[str, OwnPortal] = {}
+        self._running: OwnRun | None = None
+        """What runs for the session on a connection of the gateway's own."""
+        self._cancelled = False
         self._wrote = False
         """Whether something was sent on that may have written to a governed table in this transaction."""
 
@@ -66,8 +93,11 @@ class SessionPolicy:
     def statement(self, request: Request) -> Verdict | Awaitable[Verdict]:
         """May this pass, or does the gateway answer it?"""
         if isinstance(request, QueryText | Parse):
-            if not self._host.relations.may_concern(request.text):
+            self._wrote = self._wrote or len(request.text) > READ
+            if len(request.text) > READ or not self._host.relations.may_concern(request.text):
                 return Allow()
+            if len(request.text) > SHORT:
+                return self._read(request)
             return self._text(asked(request.text), request)
         if isinstance(request, Bind):
             return self._bind(request)
@@ -77,20 +107,24 @@ class SessionPolicy:
             return self._fetch(request.token, request.limit)
         return Allow()
 
+    async def _read(self, request: QueryText | Parse) -> Verdict:
+        """Read a long text beside the event loop, which serves others meanwhile."""
+        verdict = self._text(await asyncio.to_thread(asked, request.text), request)
+        return await verdict if isinstance(verdict, Awaitable) else verdict
+
     def _text(self, ask: AskedStatement, request: QueryText | Parse) -> Verdict | Awaitable[Verdict]:
         if ask.kind == "show":
-            return self._show(ask.name) if isinstance(request, QueryText) else Allow()
+            return self._show(ask, request)
         if ask.kind in ("fetch", "close") and ask.name in self._cursors:
-            return self._cursor_step(ask) if isinstance(request, QueryText) else self._own(ask, request)
+            if isinstance(request, Parse):
+                return OwnAnswer(wire.PARSED, OwnStatement(ask, Setting({}), request.types))
+            return self._cursor_step(ask)
         mentioned = ask.mentions & self._host.relations.names
         if not mentioned or ask.kind in ("other", "fetch", "close"):
             self._wrote = self._wrote or (bool(mentioned) and ask.writes)
             return Allow()
         names = sorted(ask.names)
         return SessionLookup(lookup_sql(names), lambda row: self._named(ask, names, row, request))
-
-    def _own(self, ask: AskedStatement, request: Parse) -> Verdict:
-        return OwnAnswer(wire.PARSED, OwnStatement(ask, Setting({}), request.types))
 
     def _named(self, ask: AskedStatement, names: list[tuple[str, str]], row: Any, request: QueryText | Parse) -> Any:
         """What to do now that the names are known."""
@@ -115,9 +149,8 @@ class SessionPolicy:
             refuse = audit.not_covered(ask.problem.construct, ask.problem.instead)
         elif self._wrote:
             refuse = audit.OWN_WRITES
-        else:
-            tables = self._tables(setting)
-            refuse = await self._host.refused_table(self._who.user, tables)
+        elif isinstance(request, Parse):
+            refuse = await self._barred(setting)
         if refuse is not None:
             return await self._refuse(refuse)
         prepared = OwnStatement(ask, setting, request.types if isinstance(request, Parse) else ())
@@ -127,25 +160,19 @@ class SessionPolicy:
             return OwnAnswer(wire.PARSED, prepared)
         opened = OwnPortal(prepared)
         if ask.kind == "declare":
-            return await self._declare(opened, simple=True)
+            return await self._declare(opened)
         served = await self._serve(opened)
         if isinstance(served, Refuse | Allow):
             return served
-        messages = self._notice(served) + self._shaped(ask, served)
+        messages = self._notice(served) + await self._written(ask, served)
         return OwnAnswer(messages, opened, max(len(served.rows), 1))
 
-    def _tables(self, setting: Setting) -> frozenset[str]:
-        """Governed tables that a statement names, or that views in it read."""
-        known = self._host.relations.by_oid
-        found = set()
-        for oid in oids_of(setting):
-            relation = known.get(oid)
-            if relation is not None and relation.governed is not None:
-                found.add(relation.governed.name)
-        return frozenset(found)
+    async def _barred(self, setting: Setting) -> Refuse | None:
+        """Why nothing is answered now: rights may have changed since the statement was prepared."""
+        return await self._host.refused_table(self._who.user, self._host.relations.governed(oids_of(setting)))
 
-    async def _refuse(self, refuse: Refuse) -> Verdict:
-        """A refusal that is written down and counted, or in shadow mode the note that it would have been one."""
+    async def _refuse(self, refuse: Refuse) -> Refuse | Allow:
+        """A refusal, written down and counted; in shadow mode only a note."""
         self._host.observe("refused", user=self._who.user)
         if not self._host.enforces:
             self._host.notes.note_shadow(self._account, refuse)
@@ -153,11 +180,10 @@ class SessionPolicy:
         too_many = await self._host.denied(self._account)
         return too_many or await self._host.notes.note_refusal(self._account, refuse)
 
-    @staticmethod
-    def _shaped(ask: AskedStatement, served: Served) -> bytes:
-        if ask.kind == "copy":
-            return wire.copied(served.columns, served.rows, csv=ask.csv, header=ask.header)
-        return wire.selected(served.columns, served.rows)
+    async def _written(self, ask: AskedStatement, served: Served) -> bytes:
+        if len(served.rows) < SMALL:
+            return shaped(ask, served)
+        return await asyncio.to_thread(shaped, ask, served)
 
     @staticmethod
     def _notice(served: Served) -> bytes:
@@ -166,8 +192,6 @@ class SessionPolicy:
     # The extended protocol --------------------------------------------------------------------------------------------
 
     def _bind(self, request: Bind) -> Verdict:
-        if request.token is None:
-            return Allow()
         values = request.values
         return OwnAnswer(
             wire.BOUND, OwnPortal(request.token, values.parameter_formats, values.parameters, values.result_formats)
@@ -186,7 +210,7 @@ class SessionPolicy:
             return OwnAnswer(wire.row_description(token.served.columns))
         try:
             types, columns = await asyncio.to_thread(self._described, prepared)
-        except (NotCovered, OwnError, SourceNotFound) as problem:
+        except Exception as problem:
             return await self._problem(problem)
         if request.kind == "S":
             return OwnAnswer(wire.parameter_description(types) + wire.row_description(columns))
@@ -197,22 +221,7 @@ class SessionPolicy:
         """Types of parameters and columns, as the server finds them in the same statement."""
         if prepared.known is None:
             resolved = self._resolved(prepared.ask.tree, prepared.setting)
-            given = prepared.types
-            with self._host.own.run(prepared.setting.settings, snapshot=False) as run:
-                found = run.described(printed(resolved.query), given)
-            types = tuple(found.param_type(place) for place in range(found.nparams))
-            columns = tuple(
-                ResultColumn(
-                    (found.fname(place) or b"").decode("utf-8", "replace"),
-                    0,
-                    0,
-                    found.ftype(place),
-                    found.fsize(place),
-                    found.fmod(place),
-                    0,
-                )
-                for place in range(found.nfields)
-            )
+            types, columns = columns_of(self._host.own, prepared.setting, printed(resolved.query), prepared.types)
             prepared.known = types, columns
         return prepared.known
 
@@ -223,26 +232,27 @@ class SessionPolicy:
         ask = opened.prepared.ask
         if ask.kind in ("fetch", "close"):
             return self._cursor_step(ask, described=False, formats=opened.results)
-        if ask.kind == "declare":
-            return await self._declare(opened, simple=False)
+        if ask.kind == "declare" and opened.served is None:
+            return await self._declare(opened)
         before = b""
         if opened.served is None:
-            served = await self._serve(opened)
+            served = await (self._left() if ask.kind == "show" else self._serve(opened))
             if isinstance(served, Refuse | Allow):
                 return served if isinstance(served, Refuse) else STUMBLED
             opened.served = served
             before = self._notice(served)
         if ask.kind == "copy":
-            return OwnAnswer(before + self._shaped(ask, opened.served), opened, max(len(opened.served.rows), 1))
+            return OwnAnswer(before + await self._written(ask, opened.served), opened, max(len(opened.served.rows), 1))
         rows = opened.served.rows[opened.at : opened.at + limit] if limit else opened.served.rows[opened.at :]
         opened.at += len(rows)
         suspended = limit and len(rows) == limit
         ended = wire.SUSPENDED if suspended else complete(f"SELECT {len(rows)}")
-        return OwnAnswer(before + wire.data_rows(rows) + ended, opened, max(len(rows), 1))
+        messages = await asyncio.to_thread(wire.data_rows, rows) if len(rows) >= SMALL else wire.data_rows(rows)
+        return OwnAnswer(before + messages + ended, opened, max(len(rows), 1))
 
     # Cursors ----------------------------------------------------------------------------------------------------------
 
-    async def _declare(self, opened: OwnPortal, *, simple: bool) -> Verdict:
+    async def _declare(self, opened: OwnPortal) -> Verdict:
         if len(self._cursors) >= CURSORS:
             return refused("there are too many cursors.", hint="CLOSE those that are done.")
         served = await self._serve(opened)
@@ -258,18 +268,10 @@ class SessionPolicy:
 
     def _cursor_step(self, ask: AskedStatement, *, described: bool = True, formats: tuple[int, ...] = ()) -> Verdict:
         opened = self._cursors[ask.name]
-        served = opened.served
-        if ask.kind == "close" or served is None:
+        if ask.kind == "close" or opened.served is None:
             del self._cursors[ask.name]
             return OwnAnswer(complete("CLOSE CURSOR"))
-        if ask.count == -1:
-            return refused("this form of FETCH or MOVE.", hint="Use FETCH n, FETCH FORWARD n or FETCH ALL.")
-        if any(formats):
-            return refused("rows of a cursor in binary format.", hint="Ask for text.")
-        rows = served.rows[opened.at :] if ask.count is None else served.rows[opened.at : opened.at + ask.count]
-        opened.at += len(rows)
-        begin = wire.row_description(served.columns) if described else b""
-        return OwnAnswer(begin + wire.data_rows(rows) + complete(f"FETCH {len(rows)}"))
+        return fetched(opened, ask.count, described=described, formats=formats)
 
     def transaction_ended(self) -> None:
         """The server is outside of any transaction: cursors without HOLD are gone."""
@@ -281,16 +283,23 @@ class SessionPolicy:
 
     async def _serve(self, opened: OwnPortal) -> Served | Refuse | Allow:
         """Decide, run and write down; in shadow mode the statement passes whatever was found."""
+        barred = await self._barred(opened.prepared.setting)
+        if barred is not None:
+            return await self._refuse(barred)
+        task = asyncio.ensure_future(self._decided(opened))
         try:
-            found = await self._decided(opened)
-        except (NotCovered, Denied, StatisticRefused, OwnError, SourceNotFound) as problem:
-            verdict = await self._problem(problem)
-            return verdict if isinstance(verdict, Refuse | Allow) else STUMBLED
-        except StoreError:
-            return audit.CANNOT_WRITE if self._host.enforces else Allow()
+            found = await asyncio.shield(task)
+        except asyncio.CancelledError:  # it took too long: what it has told is written down all the same
+            self.cancel()
+            self._host.notes.keep(task)
+            raise
+        except Exception as problem:
+            return await self._problem(problem)
         return found if self._host.enforces else Allow()
 
-    async def _problem(self, problem: Exception) -> Verdict:
+    async def _problem(self, problem: Exception) -> Refuse | Allow:
+        if isinstance(problem, StoreError):
+            return audit.CANNOT_WRITE if self._host.enforces else Allow()
         if isinstance(problem, NotCovered):
             if "temporary, new" in problem.construct:
                 await self._host.look_again()
@@ -314,49 +323,63 @@ class SessionPolicy:
                 return Allow()
             if problem.code.startswith(STATIC):
                 return Refuse(problem.message, hint="", sqlstate=problem.code)
-            return audit.ON_DATA
-        return audit.CANNOT_ASK if self._host.enforces else Allow()
+            return await self._host.denied(self._account) or audit.ON_DATA
+        if isinstance(problem, SourceNotFound):
+            return audit.CANNOT_ASK if self._host.enforces else Allow()
+        return await self._refuse(audit.WITHIN if isinstance(problem, RefusedWithin) else STUMBLED)
 
     def _limit(self) -> ExposureLimit:
         """What holds for the user now."""
         return self._host.limits.now(self._who, self._roles)
 
     async def _decided(self, opened: OwnPortal) -> Served:
-        prepared = opened.prepared
+        prepared, self._cancelled = opened.prepared, False
         tree = prepared.ask.tree
         if any(isinstance(one, Parameter) for one in walk(tree)):
             types, _ = await asyncio.to_thread(self._described, prepared)
             tree = filled(tree, types, opened.formats, opened.values)
-        resolved = self._resolved(tree, prepared.setting)
         rules = self._host.rules(self._limit())
-        plan = StatementPlanner(resolved, rules.answers.settings).plan(resolved.query)
+        few = sum(1 for _ in islice(walk(tree), FEW)) < FEW
+        given = tree, prepared.setting, rules
+        resolved, plan = self._planned(*given) if few else await asyncio.to_thread(self._planned, *given)
         if asks_for_nothing(tree):
             _, columns = await asyncio.to_thread(self._described, prepared)
             return Served(with_formats(columns, opened.results), [])
         listed = any(isinstance(one, RowList) for one in plans_in(plan))
         if not listed:
-            served, _ = await asyncio.to_thread(self._run, resolved, plan, opened, rules)
-            if isinstance(served, OwnError):
+            served, _ = await self._host.work(self._account, self._run, resolved, plan, opened, rules)
+            if isinstance(served, Exception):
                 raise served
             self._host.observe("answered", user=self._who.user)
             return served
         async with self._account.lock:
             for _ in range(ATTEMPTS):
                 await self._account.load()
-                served, asking = await asyncio.to_thread(self._run, resolved, plan, opened, rules)
-                if isinstance(served, OwnError) and asking.learned is not None:
-                    # An error may answer a question: it counts as answered.
+                served, asking = await self._host.work(self._account, self._run, resolved, plan, opened, rules)
+                told = asking.told
+                if isinstance(served, Exception) and asking.learned is not None:
+                    # However it ends, it may have answered a question: it counts as answered.
                     asking.exposure, asking.told = asking.learned, True
                 if await self._granted(opened, asking):
-                    if isinstance(served, OwnError):
-                        raise served
+                    if isinstance(served, Exception):
+                        raise RefusedWithin if told and not isinstance(served, OwnError | SourceNotFound) else served
                     self._host.observe("answered", user=self._who.user)
                     return served
         raise SourceNotFound("The exposure of this user changes all the time.", remedy="Ask again in a moment.")
 
+    def _planned(self, tree: Any, setting: Setting, rules: AnsweringRules) -> tuple[Resolved, Any]:
+        resolved = self._resolved(tree, setting)
+        return resolved, StatementPlanner(resolved, rules.answers.settings).plan(resolved.query)
+
+    def cancel(self) -> None:
+        """The client cancels or has gone: what runs for it here ends."""
+        self._cancelled, running = True, self._running
+        if running is not None:
+            threading.Thread(target=running.cancel, daemon=True).start()
+
     def _run(
         self, resolved: Resolved, plan: Any, opened: OwnPortal, rules: AnsweringRules
-    ) -> tuple[Served | OwnError, Asking]:
+    ) -> tuple[Served | Exception, Asking]:
         """On a connection of the gateway's own, in one snapshot."""
         asking = Asking(
             self._who.user,
@@ -367,11 +390,16 @@ class SessionPolicy:
             self._host.enforces,
         )
         alone = isinstance(plan, Exact) and not plan.before and len(set(opened.results)) < 2
-        with self._host.own.run(opened.prepared.setting.settings, snapshot=not alone) as run:
-            try:
+        try:
+            with self._host.own.run(opened.prepared.setting.settings, snapshot=not alone) as run:
+                self._running = run
+                if self._cancelled:
+                    raise OwnError("57014", "canceling statement due to user request")
                 return Answering(rules, resolved, run, asking).serve(plan, opened.results), asking
-            except OwnError as problem:
-                return problem, asking
+        except Exception as problem:
+            return problem, asking
+        finally:
+            self._running = None
 
     async def _granted(self, opened: OwnPortal, asking: Asking) -> bool:
         """Write down what the rows tell, before they go."""
@@ -388,58 +416,34 @@ class SessionPolicy:
         opened.granted.append(granted)
         return True
 
-    # What the session reports -----------------------------------------------------------------------------------------
-
-    def _show(self, name: str) -> Verdict | Awaitable[Verdict]:
-        if name != "exposure":
-            return refused(f"SHOW discreet.{name}", hint="Use SHOW discreet.exposure.")
+    def _show(self, ask: AskedStatement, request: QueryText | Parse) -> Verdict | Awaitable[Verdict]:
+        if ask.name != "exposure":
+            return refused(f"SHOW discreet.{ask.name}", hint="Use SHOW discreet.exposure.")
+        if isinstance(request, Parse):
+            return OwnAnswer(wire.PARSED, OwnStatement(ask, Setting({}), (), ((), audit.LEFT)))
         return self._shown()
 
     async def _shown(self) -> Verdict:
+        served = await self._left()
+        return OwnAnswer(wire.selected(served.columns, served.rows))
+
+    async def _left(self) -> Served:
         """What is left to the user."""
         await self._account.load()
         limit = self._limit()
-        rows = [("exposure", f"{self._account.value:.3f}"), ("limit", f"{limit.value:.3f}")]
-        rows.append(("left", f"{max(limit.value - self._account.value, 0.0):.3f}"))
         left = await asyncio.to_thread(self._host.rules(limit).answers.left, self._who.user, self._roles)
-        for column, its in sorted(left.items()):
-            rows.append((f"answers left, {column}", str(its.answers)))
-            rows.append((f"uncertainty removed, {column}", f"{its.reduction:.3f}"))
-        columns = [ResultColumn(title, 0, 0, 25, -1, -1, 0) for title in ("what", "value")]
-        return OwnAnswer(wire.selected(columns, [tuple(cell.encode() for cell in row) for row in rows]))
-
-    def described(self, token: Any, columns: tuple[ResultColumn, ...]) -> None:
-        """Nothing that passes is held."""
-
-    def result(self, token: Any, held: Any) -> Any:
-        """Nothing that passes is held."""
-        return STUMBLED
+        rows = audit.left_of(self._account.value, limit, left)
+        return Served(audit.LEFT, [tuple(cell.encode() for cell in row) for row in rows])
 
     def delivered(self, token: Any, rows: int) -> Awaitable[None] | None:
         """Released rows were handed to the network."""
-        return self._closed_each(self._account.settle, token)
+        return close_each(self._account.settle, token)
 
     def lost(self, token: Any, rows: int) -> Awaitable[None] | None:
-        """Released rows were certainly not sent."""
-        return self._closed_each(self._account.take_back, token)
-
-    @staticmethod
-    def _closed_each(step: Callable[[Granted], Awaitable[None]], token: Any) -> Awaitable[None] | None:
-        granted, token.granted = token.granted[::-1], []
-
-        async def each() -> None:
-            for one in granted:
-                await step(one)
-
-        return each() if granted else None
-
-    def report(self, fields: Mapping[str, str], notice: bool) -> Mapping[str, str] | None:
-        """Errors and notices of the server pass: the user cannot read anything governed there."""
-        return fields
-
-    def changed(self, name: str, value: str) -> None:
-        """Settings are looked up with each statement."""
+        """The client has gone before the first byte of its rows."""
+        return close_each(self._account.settle, token)
 
     def closed(self) -> None:
         """The session is over."""
         self._cursors.clear()
+        self.cancel()

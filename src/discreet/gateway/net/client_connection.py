@@ -1,7 +1,7 @@
 """Connection of one client and its server: login, then reading, writing, waiting and asking.
 
-Neither side is read faster than the other side takes it. While the watch thinks about a result, the server is not read;
-while it thinks about a statement, no more than a little of the client is.
+Neither side is read faster than the other side takes it. While the watch thinks about a statement, no more than a little of
+the client is read.
 """
 
 from __future__ import annotations
@@ -16,11 +16,7 @@ from discreet.gateway.enforcement.verdicts import (
     STUMBLED,
     Allow,
     Closed,
-    HoldRows,
-    Keep,
-    MaskCells,
     OwnAnswer,
-    ReleaseRows,
     SessionLookup,
     Watch,
     Who,
@@ -33,7 +29,6 @@ from discreet.gateway.protocol.login import Channels, Entrance, PasswordSecret
 from discreet.gateway.protocol.messages import error
 from discreet.gateway.refusals import Refuse
 from discreet.gateway.session.console import DATABASE, STRANGER, Console, ConsoleCommand
-from discreet.gateway.session.held_rows import HeldBytes
 from discreet.gateway.session.session import GatewaySession
 from discreet.gateway.session.state import Later, Question
 
@@ -41,7 +36,7 @@ UNREACHABLE = error(severity="FATAL", sqlstate="08001", message="The gateway can
 NO_REPLICATION = error(severity="FATAL", sqlstate="42501", message="Replication does not pass through the gateway.")
 LOST = error(severity="FATAL", sqlstate="08006", message="The database server closed the connection.")
 _LINGER = 10.0  # seconds in which a client may still take what it was sent before the end
-_AT_ONCE = frozenset((Allow, OwnAnswer, SessionLookup, HoldRows, Refuse, ReleaseRows, Keep, MaskCells, type(None)))
+_AT_ONCE = frozenset((Allow, OwnAnswer, SessionLookup, Refuse))
 """Answers that need no waiting."""
 _READY_IDLE = b"Z\x00\x00\x00\x05I"
 
@@ -49,7 +44,6 @@ _READY_IDLE = b"Z\x00\x00\x00\x05I"
 class ConnectionHost(ArrivalHost, Protocol):
     """What a connection needs of the gateway that accepted it."""
 
-    room: HeldBytes
     certificate: bytes | None
     secrets: Mapping[str, PasswordSecret]
     commands: dict[str, ConsoleCommand]
@@ -244,7 +238,6 @@ class Connection:
         self._session = session = GatewaySession(
             watch,
             limits=self._gateway.settings.limits,
-            room=self._gateway.room,
             parameters=entrance.parameters,
             consult=self._consult,
         )
@@ -296,7 +289,7 @@ class Connection:
             self.close()
             return
         client, upstream = self.client, self.upstream
-        if upstream.reading is (client.paused or session.upstream_waits):
+        if upstream.reading is client.paused:
             upstream.read(not upstream.reading)
         if client.reading is (upstream.paused or session.client_waits):
             client.read(not client.reading)
@@ -310,10 +303,10 @@ class Connection:
             to_client.clear()
 
     @staticmethod
-    def _consult(watch: Watch, method: str, *arguments: Any) -> Any:
+    def _consult(ask: Callable[..., Any], given: Any) -> Any:
         """What the watch answers, or that it will; whatever it raises is a refusal."""
         try:
-            answer = getattr(watch, method)(*arguments)
+            answer = ask(given)
         except Exception:
             return STUMBLED
         return answer if type(answer) in _AT_ONCE or not isinstance(answer, Awaitable) else Later(answer)
@@ -330,9 +323,7 @@ class Connection:
             session.answer(question, value)
             self._pump(session)
             return
-        if question.method == "result" and isinstance(value, ReleaseRows | Keep | MaskCells):
-            self._tell("lost", question.arguments[0], question.arguments[1].rows)
-        elif isinstance(value, OwnAnswer) and value.rows:
+        if isinstance(value, OwnAnswer) and value.rows:
             self._tell("lost", value.token, value.rows)
         self._finish()
 
@@ -352,16 +343,14 @@ class Connection:
 
     def cancel(self) -> None:
         """The client cancels: what runs on connections of the watch's own ends as well."""
-        stop = getattr(self._watch, "cancel", None)
-        if stop is not None:
-            stop()
+        if self._watch is not None:
+            self._watch.cancel()
 
     # Pausing and ending -----------------------------------------------------------------------------------------------
 
     def _client_paused(self, paused: bool) -> None:
         """The client takes no more for now, or again: read the server accordingly."""
-        waits = self._session is not None and self._session.upstream_waits
-        self.upstream.read(not (paused or waits))
+        self.upstream.read(not paused)
 
     def _upstream_paused(self, paused: bool) -> None:
         waits = self._session is not None and self._session.client_waits
@@ -398,7 +387,7 @@ class Connection:
         self.client.close()
         self.upstream.close()
         if self._session is not None:
-            self._session.close()
+            self._session.over = True
         self._gateway.forget(self)
         self._finish()
 

@@ -19,7 +19,6 @@ from discreet.gateway.net.transport import ConnectionSide, fingerprint, server_c
 from discreet.gateway.protocol.login import PasswordSecret
 from discreet.gateway.protocol.messages import error
 from discreet.gateway.session.console import ConsoleCommand, ConsoleTable
-from discreet.gateway.session.held_rows import HeldBytes
 
 _LOG = logging.getLogger("discreet.gateway")
 TOO_MANY = error(
@@ -46,7 +45,6 @@ class Gateway:
 
     def __init__(self, settings: GatewaySettings) -> None:
         self.settings = settings
-        self.room = HeldBytes(settings.held)
         self.context: ssl.SSLContext | None = None
         self.certificate: bytes | None = None
         self.secrets = settings.secrets

@@ -11,7 +11,7 @@ from discreet.gateway.enforcement.verdicts import Judge, Open
 from discreet.gateway.net.transport import Upstream
 from discreet.gateway.protocol.login import PasswordSecret
 from discreet.gateway.session.console import ConsoleCommand
-from discreet.gateway.session.state import MEBIBYTE, MemoryLimits
+from discreet.gateway.session.state import MemoryLimits
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,6 @@ class GatewaySettings:
     key: Path | None = None
     secrets: Mapping[str, PasswordSecret] = field(default_factory=dict, repr=False)
     limits: MemoryLimits = field(default_factory=MemoryLimits)
-    held: int = 512 * MEBIBYTE
-    """Bytes that all sessions together may hold back."""
     sessions: int = 500
     """Connections at the same time."""
     patience: float = 60.0

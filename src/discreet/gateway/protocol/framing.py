@@ -15,7 +15,6 @@ b'Z\x00\x00\x00\x05I'
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from struct import Struct
 from typing import NamedTuple
 
@@ -34,8 +33,6 @@ FEW = 16
 """Messages that are walked one by one before it is asked whether arrays are worth their set-up."""
 _WORTH_ARRAYS = 160  # messages that are likely to follow
 
-Starts = Sequence[int] | NDArray[np.int64]
-
 
 class Malformed(Exception):
     """The other side does not speak the protocol: no next message can be found."""
@@ -48,8 +45,6 @@ class Frame(NamedTuple):
     """The letter, as a number."""
     raw: bytes
     """The bytes as they came, with letter and length."""
-    starts: Starts | None = None
-    """Where each message of a run begins in `raw`."""
     part: str = ""
     """Empty for whole messages; else `first`, `middle`, `last` or `only` part of a large one."""
 
@@ -115,7 +110,7 @@ class Framer:
                 return None
             self._pos = end = min(len(data), pos + self._left)
             self._left -= end - pos
-            return Frame(self._kind, data[pos:end], [], "middle" if self._left else "last")
+            return Frame(self._kind, data[pos:end], "middle" if self._left else "last")
         if self._need or len(data) - pos < _HEADER:
             return None
         kind = data[pos]
@@ -129,17 +124,15 @@ class Framer:
             self._data, self._pos = b"", 0
             if in_parts:
                 self._left, self._kind = end - pos - have, kind
-                return Frame(kind, data[pos:], [0], "first")
+                return Frame(kind, data[pos:], "first")
             self._parts, self._have, self._need = [data[pos:]], have, end - pos
             return None
         if kind in self._runs:
-            starts, self._pos = walk(data, pos)
-            if pos:
-                starts = starts - pos if isinstance(starts, np.ndarray) else [start - pos for start in starts]
-            return Frame(kind, data if pos == 0 and self._pos == len(data) else data[pos : self._pos], starts)
+            self._pos = end = walk(data, pos)
+            return Frame(kind, data if pos == 0 and end == len(data) else data[pos:end])
         self._pos = end
         if in_parts:
-            return Frame(kind, data[pos:end], [0], "only")
+            return Frame(kind, data[pos:end], "only")
         return Frame(kind, data if pos == 0 and end == len(data) else data[pos:end])
 
     def window(self) -> tuple[bytes, int]:
@@ -153,54 +146,29 @@ class Framer:
         return data if begin == 0 and end == len(data) else data[begin:end]
 
 
-def walk(data: bytes, pos: int) -> tuple[Starts, int]:
-    """Where whole messages of the kind at `pos` begin, and the last one ends.
+def walk(data: bytes, pos: int) -> int:
+    """Where the whole messages of the kind at `pos` end.
 
     >>> walk(b"D\\0\\0\\0\\4D\\0\\0\\0\\5xC\\0\\0\\0\\4", 0)
-    ([0, 5], 11)
+    11
     """
-    starts: list[int] = []
-    kind, size, first, enough = data[pos], len(data), pos, FEW
+    kind, size, first, begin, number, enough = data[pos], len(data), pos, pos, 0, FEW
     while pos + _HEADER <= size and data[pos] == kind:
         length = LENGTH.unpack_from(data, pos + 1)[0]
         if length < 4 or length > _LARGEST:
             raise Malformed
         if pos + 1 + length > size:
-            return starts, pos
-        starts.append(pos)
-        pos += 1 + length
-        if len(starts) == enough:
+            return pos
+        begin, pos, number = pos, pos + 1 + length, number + 1
+        if number == enough:
             if (size - pos) * enough > (pos - first) * _WORTH_ARRAYS:
-                break
+                return _chain(np.frombuffer(data, dtype=np.uint8), pos, data[begin : begin + 7])
             enough = size  # the rest is short
-    else:
-        return starts, pos
-    more, end = _chain(np.frombuffer(data, dtype=np.uint8), pos, data[starts[-1] : starts[-1] + 7])
-    return (np.concatenate([np.array(starts, dtype=np.int64), more]), end) if len(more) else (starts, end)
+    return pos
 
 
-def few_rows(data: bytes, pos: int) -> tuple[list[int], int]:
-    """Where rows begin, from `pos` on, and their statement ends; none if far.
-
-    >>> few_rows(b"D\\0\\0\\0\\4D\\0\\0\\0\\5xC\\0\\0\\0\\4", 0)
-    ([0, 5], 11)
-    """
-    places: list[int] = []
-    at, last = pos, len(data) - _HEADER
-    while at <= last and len(places) <= FEW:
-        kind = data[at]
-        if kind == 0x43:  # C
-            return places, at
-        length = LENGTH.unpack_from(data, at + 1)[0]
-        if kind != 0x44 or not 4 <= length <= last + 4 - at:  # D
-            break
-        places.append(at - pos)
-        at += 1 + length
-    return [], pos
-
-
-def _chain(octets: NDArray[np.uint8], pos: int, sample: bytes) -> tuple[NDArray[np.int64], int]:
-    """Messages from `pos` on like `sample`, each beginning where the one before ends.
+def _chain(octets: NDArray[np.uint8], pos: int, sample: bytes) -> int:
+    """Where messages from `pos` on like `sample` end, each beginning where the one before ends.
 
     Places that look like the beginning of a message are found all at once; those that are one are the ones that can be
     reached from `pos`. A value that happens to look like a beginning is never reached.
@@ -208,40 +176,28 @@ def _chain(octets: NDArray[np.uint8], pos: int, sample: bytes) -> tuple[NDArray[
     # A letter with the number of columns of the sample behind it; or, with CopyData, a short length.
     rest, last = octets[pos:], len(octets) - pos - 6
     if last + 6 < len(sample):
-        return np.empty(0, dtype=np.int64), pos
+        return pos
     marks = ((5, sample[5]), (6, sample[6])) if sample[0] == ord("D") else ((1, 0), (2, 0))
     similar = rest[:last] == sample[0]
     for offset, value in marks:
         similar &= rest[offset : offset + last] == value
     places = np.flatnonzero(similar)
     if not len(places) or places[0] != 0:
-        return places[:0], pos
-    lengths = big_endian(rest)[places + 1].astype(np.int64)
+        return pos
+    numbers = np.ndarray((len(rest) - 3,), dtype=">i4", buffer=rest, strides=(1,))
+    lengths = numbers[places + 1].astype(np.int64)
     if int(lengths.min()) < 4 or int(lengths.max()) > _LARGEST:  # a lookalike, or nonsense: by hand it is told apart
-        return places[:0], pos
+        return pos
     ends = places + 1 + lengths
-    reached = len(places)
     if not np.array_equal(ends[:-1], places[1:]):
         following = np.searchsorted(places, ends)
         following[following == len(places)] = 0
         following[places[following] != ends] = 0
-        steps, chosen, at = following.tolist(), [0], 0
-        while (at := steps[at]) != 0:  # the places that a walk from the first one meets
-            chosen.append(at)
-        places, ends = places[chosen], ends[chosen]
-        reached = len(places)
-    if ends[-1] > len(octets) - pos:
-        reached -= 1
-    return (places[:reached] + pos, pos + int(ends[reached - 1])) if reached else (places[:0], pos)
-
-
-def big_endian(octets: NDArray[np.uint8]) -> NDArray[np.int32]:
-    """The four bytes that begin at each place, read as a number.
-
-    >>> big_endian(np.frombuffer(b"\\0\\0\\0\\1\\0", dtype=np.uint8)).tolist()
-    [1, 256]
-    """
-    return np.ndarray((max(0, len(octets) - 3),), dtype=">i4", buffer=octets, strides=(1,))
+        steps, at = following.tolist(), 0
+        while steps[at] != 0 and ends[at] <= len(rest):  # the places that a walk from the first one meets
+            at = steps[at]
+        return pos + int(ends[at] if ends[at] <= len(rest) else places[at])
+    return pos + int(ends[-1] if ends[-1] <= len(rest) else places[-1])
 
 
 _UNNAMED = b"\x00\x00\x00\x06P\x00"  # of a Describe: the portal without a name

@@ -1,27 +1,23 @@
 """Messages of the PostgreSQL protocol: read those that are judged, write ours.
 
->>> raw = error(sqlstate="42501", message="No.")
->>> raw[:1], fields(raw[5:])["C"], fields(raw[5:])["M"]
-(b'E', '42501', 'No.')
+>>> error(sqlstate="42501", message="No.")[5:]
+b'SERROR\\x00VERROR\\x00C42501\\x00MNo.\\x00\\x00'
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from struct import Struct, pack
 from typing import NamedTuple
 
 from discreet.gateway.protocol.framing import LENGTH, Malformed
 
-_COLUMN = Struct("!IhIhih")
 _COUNT = Struct("!H")
 
 FLUSH = b"H\x00\x00\x00\x04"
 SYNC = b"S\x00\x00\x00\x04"
-NOWHERE = "discreet: a result was withheld"
+NOWHERE = "discreet: a statement was refused"
 """A portal that nobody has: asking for it fails what is not yet committed, and says why in the server's log."""
 
 
@@ -49,24 +45,11 @@ def message(letter: bytes, body: bytes = b"") -> bytes:
 def error(*, sqlstate: str, message: str, hint: str = "", detail: str = "", severity: str = "ERROR") -> bytes:
     """An ErrorResponse; with the severity NOTICE or WARNING, a NoticeResponse."""
     parts = {"S": severity, "V": severity, "C": sqlstate, "M": message, "D": detail, "H": hint}
-    return report({field: text for field, text in parts.items() if text}, notice=severity in ("NOTICE", "WARNING"))
-
-
-def report(parts: Mapping[str, str], *, notice: bool, encoding: str = "utf-8") -> bytes:
-    """An ErrorResponse or NoticeResponse with these fields."""
-    body = b"".join(
-        field.encode("ascii") + text.replace("\0", "").encode(encoding, "replace") + b"\0"
-        for field, text in parts.items()
-    )
-    return _message(b"N" if notice else b"E", body + b"\0")
+    fields = (name.encode() + text.replace("\0", "").encode() + b"\0" for name, text in parts.items() if text)
+    return _message(b"N" if severity in ("NOTICE", "WARNING") else b"E", b"".join(fields) + b"\0")
 
 
 _message = message
-
-
-def fields(body: bytes, encoding: str = "utf-8") -> dict[str, str]:
-    """The fields of an ErrorResponse or NoticeResponse by their letters."""
-    return {chr(part[0]): part[1:].decode(encoding, "replace") for part in body.split(b"\0") if part}
 
 
 def ready(status: int) -> bytes:
@@ -74,35 +57,13 @@ def ready(status: int) -> bytes:
     return b"Z\x00\x00\x00\x05" + bytes((status,))
 
 
-def describe_portal(name: bytes) -> bytes:
-    """A Describe for a portal."""
-    return message(b"D", b"P" + name + b"\0")
-
-
 EXECUTE_NOWHERE = message(b"E", NOWHERE.encode() + b"\0" + b"\0\0\0\0")
 """An Execute that fails."""
-COPY_FAIL = message(b"f", b"The result was withheld.\0")
-"""There will be no data."""
 
 
 def complete(tag: str) -> bytes:
     """A CommandComplete."""
     return message(b"C", tag.encode("ascii", "replace") + b"\0")
-
-
-@lru_cache(512)
-def described(body: bytes, encoding: str = "utf-8") -> tuple[ResultColumn, ...]:
-    """The columns of a RowDescription."""
-    try:
-        columns, pos = [], 2
-        for _ in range(int.from_bytes(body[:2], "big")):
-            end = body.index(b"\0", pos)
-            name = body[pos:end].decode(encoding, "replace")
-            columns.append(ResultColumn(name, *_COLUMN.unpack_from(body, end + 1)))
-            pos = end + 1 + _COLUMN.size
-    except (ValueError, struct.error):
-        raise Malformed from None
-    return tuple(columns)
 
 
 class ParseBody(NamedTuple):
@@ -164,21 +125,6 @@ def bind_values(body: bytes) -> BindValues:
     return BindValues(formats, values, results)
 
 
-def copy_formats(body: bytes) -> tuple[int, ...]:
-    """The formats of the columns that a COPY to the client gives out.
-
-    >>> copy_formats(b"\\0\\0\\2\\0\\0\\0\\1")
-    (0, 1)
-    """
-    try:
-        formats, end = _shorts(body, 1)
-    except struct.error:
-        raise Malformed from None
-    if end != len(body):
-        raise Malformed
-    return formats
-
-
 def _shorts(body: bytes, pos: int) -> tuple[tuple[int, ...], int]:
     (count,) = _COUNT.unpack_from(body, pos)
     return struct.unpack_from(f"!{count}h", body, pos + 2) if count else (), pos + 2 + 2 * count
@@ -233,20 +179,6 @@ def target(body: bytes) -> tuple[int, bytes]:
     if body[:1] not in (b"S", b"P") or body.find(0) != len(body) - 1:
         raise Malformed
     return body[0], body[1:-1]
-
-
-def call_body(body: bytes) -> tuple[int, tuple[int, ...], tuple[bytes | None, ...], int]:
-    """OID of the function, formats and values of arguments, format of the result."""
-    try:
-        (function,) = LENGTH.unpack_from(body)
-        formats, pos = _shorts(body, 4)
-        arguments, pos = _values(body, pos)
-        (result,) = struct.unpack_from("!h", body, pos)
-    except struct.error:
-        raise Malformed from None
-    if pos + 2 != len(body):
-        raise Malformed
-    return function & 0xFFFF_FFFF, formats, arguments, result
 
 
 def parameter_status(body: bytes) -> tuple[str, str]:

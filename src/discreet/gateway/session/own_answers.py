@@ -6,10 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from discreet.gateway.enforcement.verdicts import (
-    Allow,
     Bind,
     Call,
-    HoldRows,
     OwnAnswer,
     Parse,
     QueryText,
@@ -30,9 +28,9 @@ def _length(statement: Any) -> int:
 class OwnAnswers(ServerHalf):
     """What a session remembers of what the gateway answers itself."""
 
-    def _send(self, frame: Frame, kind: int, hold: HoldRows | None = None) -> PendingReply:
+    def _send(self, frame: Frame, kind: int) -> PendingReply:
         self.to_upstream.append(frame.raw)
-        return self._push(kind, hold)
+        return self._push(kind)
 
     def _replace(self, kept: dict[bytes, Any], name: bytes, new: Any) -> Callable[[], None]:
         """Remember or forget something by its name, and give back how to undo that."""
@@ -53,18 +51,10 @@ class OwnAnswers(ServerHalf):
 
     def _token_of(self, what: int, name: bytes) -> Any:
         """What the watch calls a statement or portal that the gateway answers itself."""
-        known = self._portals.get(name) if what == ord("P") else self._statements.get(name)
-        if known is None and what == ord("P"):
-            return self._cursor(name.decode("utf-8", "replace"))
-        return known.token if known is not None else None
-
-    def _cursor(self, name: str) -> Any:
-        """What the watch calls a cursor that was declared in SQL."""
-        found = getattr(self.watch, "cursor", None)
-        return found(name) if found is not None else None
-
-    def _send_on(self, _: Allow | HoldRows, frame: Frame, kind: int) -> None:
-        self._send(frame, kind)
+        if what != ord("P"):
+            return self._statements[name].token if name in self._statements else None
+        known = self._portals.get(name)
+        return self.watch.cursor(name.decode("utf-8", "replace")) if known is None else known.token
 
     def _answer_own(self, answer: OwnAnswer, *, simple: bool = False) -> PendingReply:
         """Put the gateway's own answer in its place among those of the server."""
@@ -82,8 +72,7 @@ class OwnAnswers(ServerHalf):
             statement = PreparedStatement(request.text, request.types, answer.token)
             entry.undo = self._replace(self._statements, about[1], statement)
         elif isinstance(request, Bind):
-            portal = Portal(about[1], request, Allow(), self._serial, self._epoch, token=answer.token)
-            entry.undo = self._replace(self._portals, about[1], portal)
+            entry.undo = self._replace(self._portals, about[1], Portal(answer.token, self._serial))
         elif answer.rows:
             self.deliveries.append((answer.token, answer.rows))
 
@@ -97,7 +86,7 @@ class OwnAnswers(ServerHalf):
         def done(row: Any) -> None:
             self._client_waits = False
             if not self._skipping:
-                self._with_verdict(self._consult(lookup, "then", row), request, then, *about)
+                self._with_verdict(self._consult(lookup.then, row), request, then, *about)
 
         entry.done = done
 

@@ -9,6 +9,7 @@ from discreet.gateway.protocol.messages import ResultColumn, complete, message
 
 _SHORT, _LONG = struct.Struct("!h"), struct.Struct("!i")
 _EMPTY = b"\xff\xff\xff\xff"
+_LENGTHS = [_LONG.pack(number) for number in range(256)]
 PARSED, BOUND, CLOSED, NO_DATA, SUSPENDED = (message(letter) for letter in (b"1", b"2", b"3", b"n", b"s"))
 COPY_ENDS = message(b"c")
 
@@ -32,7 +33,10 @@ def data_rows(rows: Iterable[Sequence[bytes | None]]) -> bytes:
     found = []
     pack = _LONG.pack
     for row in rows:
-        body = b"".join([_EMPTY if cell is None else pack(len(cell)) + cell for cell in row])
+        if None in row:
+            body = b"".join([_EMPTY if cell is None else pack(len(cell)) + cell for cell in row])
+        else:
+            body = b"".join([_LENGTHS[len(cell)] + cell if len(cell) < 256 else pack(len(cell)) + cell for cell in row])  # type: ignore[arg-type, operator]
         found.append(b"D" + pack(len(body) + 6) + _SHORT.pack(len(row)) + body)
     return b"".join(found)
 

@@ -1,12 +1,11 @@
 """Session of a governed user, without I/O: bytes and questions in and out.
 
-The order of a pipeline is kept as the server would keep it. A refusal waits until everything before it is answered. An
-Execute whose rows are held is a barrier: what follows it in the same pipeline waits for the decision, since after an
-error the server would not run it. A Sync may pass the barrier where nothing is to be undone.
+The order of a pipeline is kept as the server would keep it. A refusal or an answer of the gateway's own waits until
+everything before it is answered; after a refusal, as after an error, what follows is skipped up to the next Sync.
 
 A request that the watch allows at once is sent on as it came, and one entry means all that the server owes: it answers a
-whole pipeline as it answers a text. If rows are to be held, the bytes go as they came, too, with what is owed entry by
-entry. Anything else takes the way of single messages, with the verdicts that were given already.
+whole pipeline as it answers a text. Anything else takes the way of single messages, with the verdicts that were given
+already.
 """
 
 from __future__ import annotations
@@ -22,9 +21,7 @@ from discreet.gateway.enforcement.verdicts import (
     Bind,
     Call,
     Describe,
-    Execute,
     Fetch,
-    HoldRows,
     OwnAnswer,
     Parse,
     QueryText,
@@ -35,8 +32,7 @@ from discreet.gateway.protocol.framing import LENGTH, Frame, Malformed, pipeline
 from discreet.gateway.protocol.messages import (
     FLUSH,
     bind_names,
-    call_body,
-    describe_portal,
+    complete,
     execute_body,
     parse_body,
     query_text,
@@ -46,13 +42,14 @@ from discreet.gateway.refusals import Refuse
 from discreet.gateway.session import state as owed
 from discreet.gateway.session.own_answers import OwnAnswers
 from discreet.gateway.session.result_messages import CLOSED
-from discreet.gateway.session.state import IDLE, Later, PendingReply, Portal, PreparedStatement, Question
+from discreet.gateway.session.state import Later, PendingReply, PreparedStatement, Question
 
 _TERMINATE, _FLUSH, _DATA, _DONE, _FAIL = (ord(letter) for letter in "XHdcf")
 _BEFORE_BARRIER = frozenset((_TERMINATE, _FLUSH, _DATA, _DONE, _FAIL))
 _KINDS = _BEFORE_BARRIER | frozenset(b"QPBDECSF")
 _SHIFTS = re.compile(r"encoding|names|config|settings|reset|discard|execute|u&", re.IGNORECASE)
 """What may change client_encoding, of which the server tells only at the end of a pipeline."""
+_DEALLOCATE = re.compile(r'deallocate\s+(?:prepare\s+)?(?:"((?:[^"]|"")+)"|([a-z_]\w*))\s*;?\s*', re.IGNORECASE)
 _NO_SENSE = "The gateway cannot make sense of what it received."
 UNREADABLE = Refuse(
     "The gateway cannot read the text in this encoding, so it was not run.",
@@ -61,16 +58,7 @@ UNREADABLE = Refuse(
 )
 TOO_LONG = Refuse("The message is longer than the gateway reads.", hint="Send it in parts.", sqlstate="54000")
 TOO_MANY = Refuse("There are too many prepared statements.", hint="Close those that are done.", sqlstate="53200")
-NO_FAST_PATH = Refuse("Functions called by number cannot be held back.", hint="Call it with SELECT.")
 _SHORT = 4096  # bytes of a Parse that is remembered in case that it comes again
-
-
-def bind_of(portal: bytes, name: bytes, statement: PreparedStatement | None, body: bytes) -> Bind:
-    """What the watch is told of a Bind."""
-    text, types, token = (
-        (statement.text, statement.types, statement.token) if statement is not None else (None, (), None)
-    )
-    return Bind(portal.decode("utf-8", "replace"), name.decode("utf-8", "replace"), text, types, body, token)
 
 
 class GatewaySession(OwnAnswers):
@@ -111,8 +99,6 @@ class GatewaySession(OwnAnswers):
         """What the watch says to a question."""
         try:
             question.then(value)
-            if question.method != "statement":
-                self._advance_upstream()
             self._advance_client()
         except Malformed:
             self._end(_NO_SENSE)
@@ -122,14 +108,9 @@ class GatewaySession(OwnAnswers):
             frame, self._waiting = self._waiting or self._client.next(), None
             if frame is None:
                 return
-            barrier = self._barrier
-            if barrier is not None and frame.kind not in _BEFORE_BARRIER:
-                # A Sync may pass in a transaction of the client's own, in which a denial will undo nothing anyway.
-                owing = any(entry.kind in owed.ENDS_WITH_READY for entry in self._expected if entry is not barrier)
-                in_block = not owing and (self.status != IDLE or self._began)
-                if frame.kind != owed.SYNC or barrier.hold is None or (barrier.hold.undo and not in_block):
-                    self._wait(frame)
-                    return
+            if self._barrier is not None and frame.kind not in _BEFORE_BARRIER:
+                self._wait(frame)
+                return
             if self._skipping:
                 if frame.kind in (owed.SYNC, _TERMINATE) and not frame.part:
                     self._take(frame)
@@ -149,46 +130,34 @@ class GatewaySession(OwnAnswers):
         if kind == owed.QUERY:
             text = self._read(frame, query_text(frame.body))
             if text is not None:
-                self._ask_client(QueryText(text), self._run_query, frame)
+                self._query(text, frame)
         elif kind == owed.PARSE:
             parse = parse_body(frame.body)
             text = self._read(frame, parse.text)
             if text is not None and self._remembered + len(parse.text) > self._limits.statements:
                 self._refuse(TOO_MANY)
             elif text is not None:
-                request = Parse(parse.name.decode("utf-8", "replace"), text, parse.types)
-                self._ask_client(request, self._prepare, frame, parse.name, PreparedStatement(text, parse.types))
+                statement = PreparedStatement(text, parse.types)
+                self._ask(Parse(text, parse.types), self._prepare, frame, parse.name, statement)
         elif kind == owed.BIND:
-            body = frame.body
-            name, prepared = bind_names(body)
-            statement = self._statements.get(prepared)
-            bind = bind_of(name, prepared, statement, body)
-            self._ask_client(bind, self._open_portal, frame, name, bind)
+            self._bind(frame, *bind_names(frame.body))
         elif kind == owed.DESCRIBE:
             what, name = target(frame.body)
-            portal = self._portals.get(name) if what == ord("P") else None
             token = self._token_of(what, name)
             if token is not None:
-                self._ask_client(
-                    Describe(chr(what), name.decode("utf-8", "replace"), token), self._send_on, frame, owed.DESCRIBE
-                )
-            elif portal is None or not isinstance(portal.verdict, HoldRows):
-                self._send(frame, owed.DESCRIBE)
+                self._ask(Describe(chr(what), token), self._send_on, frame, kind)
             else:
-                portal.asked = True
-                self._send(frame, owed.DESCRIBE, portal.verdict).portal = portal
+                self._send(frame, kind)
         elif kind == owed.EXECUTE:
             name, limit = execute_body(frame.body)
-            portal = self._portals.get(name)
-            if portal is not None and portal.token is not None:
+            token = self._token_of(ord("P"), name)
+            if token is not None:
+                self._ask(Fetch(token, limit), self._send_on, frame, kind)
+                return
+            self._executed = True
+            if name:  # it may be of an earlier pipeline
                 self._texts.add(None)
-                self._ask_client(Fetch(portal.token, limit), self._send_on, frame, owed.EXECUTE)
-            elif portal is not None and portal.epoch == self._epoch:
-                self._run_portal(frame, portal)
-            else:
-                token = portal.verdict.token if portal and isinstance(portal.verdict, HoldRows) else None
-                execute = Execute(name.decode("utf-8", "replace"), limit, portal.bind if portal else None, token)
-                self._ask_client(execute, self._reopen_portal, frame, name, portal)
+            self._send(frame, kind)
         elif kind == owed.CLOSE:
             what, name = target(frame.body)
             token = self._token_of(what, name)
@@ -198,7 +167,7 @@ class GatewaySession(OwnAnswers):
             else:
                 self._send(frame, owed.CLOSE).undo = undo
         elif kind == owed.CALL:
-            self._ask_client(Call(*call_body(frame.body)), self._run_call, frame)
+            self._ask(Call(), self._send_on, frame, kind)
         else:  # Sync, Flush, Terminate and what is copied go on as they are
             self.to_upstream.append(frame.raw)
             self._copying = self._copying and kind not in (_DONE, _FAIL)
@@ -225,35 +194,6 @@ class GatewaySession(OwnAnswers):
             self._refuse(UNREADABLE, simple=frame.kind == owed.QUERY)
         return decoded
 
-    def _reopen_portal(self, verdict: Allow | HoldRows, frame: Frame, name: bytes, before: Portal | None) -> None:
-        again = Portal(name, before.bind if before else None, verdict, self._serial + 1, self._epoch)
-        again.chunks = before.chunks if before else 0
-        self._portals[name] = again
-        self._run_portal(frame, again)
-
-    def _run_portal(self, frame: Frame, portal: Portal) -> None:
-        self._executed = True
-        self._texts.add(portal.bind.text if portal.bind else None)
-        self._epoch += 1
-        portal.epoch = self._epoch
-        if not isinstance(portal.verdict, HoldRows):
-            self._send(frame, owed.EXECUTE)
-            return
-        if not portal.asked:
-            portal.asked = True
-            self.to_upstream.append(describe_portal(portal.name))
-            describing = self._push(owed.DESCRIBE, portal.verdict)
-            describing.portal, describing.silent = portal, True
-        self._barrier = self._send(frame, owed.EXECUTE, portal.verdict)
-        self._barrier.portal = portal
-
-    def _run_call(self, verdict: Allow | HoldRows, frame: Frame) -> None:
-        if isinstance(verdict, HoldRows):
-            self._refuse(NO_FAST_PATH, simple=True)
-            return
-        self._epoch += 1
-        self._send(frame, owed.CALL)
-
     # What every kind of request needs: sent on, refused, asked about -------------------------------------------------
 
     def _wait(self, frame: Frame) -> None:
@@ -271,14 +211,14 @@ class GatewaySession(OwnAnswers):
             self.to_upstream.append(FLUSH)
         self._settle()
 
-    def _ask_client(self, request: Request, then: Callable[..., None], *about: Any) -> None:
+    def _ask(self, request: Request, then: Callable[..., None], *about: Any) -> None:
         """Ask whether it may run, and go on with the verdict."""
-        self._with_verdict(self._consult(self.watch, "statement", request), request, then, *about)
+        self._with_verdict(self._consult(self.watch.statement, request), request, then, *about)
 
     def _with_verdict(self, verdict: Any, request: Request, then: Callable[..., None], *about: Any) -> None:
         """Refuse it, or go on with the verdict, as soon as it is there."""
-        if isinstance(verdict, Allow | HoldRows):
-            then(verdict, *about)
+        if isinstance(verdict, Allow):
+            then(*about)
             return
         if isinstance(verdict, OwnAnswer):
             self._answered_own(verdict, request, about)
@@ -297,19 +237,32 @@ class GatewaySession(OwnAnswers):
             if not self._skipping:  # else the server has failed meanwhile, and would not look at it
                 self._with_verdict(verdict, request, then, *about)
 
-        self.questions.append(Question("statement", (request,), answered, verdict.awaited))
+        self.questions.append(Question(request, answered, verdict.awaited))
 
-    def _run_query(self, verdict: Allow | HoldRows, frame: Frame) -> None:
-        self._epoch += 1
-        self._send(frame, owed.QUERY, verdict if isinstance(verdict, HoldRows) else None)
+    def _query(self, text: str, frame: Frame) -> None:
+        deallocated = _DEALLOCATE.fullmatch(text) if text[:1] in "dD" else None
+        if deallocated is not None:
+            name = (deallocated[1] or deallocated[2].lower()).replace('""', '"').encode()
+            if self._token_of(ord("S"), name) is not None:  # the server does not know it
+                self._replace(self._statements, name, None)
+                self._answer_own(OwnAnswer(complete("DEALLOCATE")), simple=True)
+                return
+        self._ask(QueryText(text), self._send_on, frame, owed.QUERY)
 
-    def _prepare(self, _: Allow | HoldRows, frame: Frame, name: bytes, statement: PreparedStatement) -> None:
+    def _send_on(self, frame: Frame, kind: int) -> None:
+        self._send(frame, kind)
+
+    def _prepare(self, frame: Frame, name: bytes, statement: PreparedStatement) -> None:
         undo = self._replace(self._statements, name, statement)
         self._send(frame, owed.PARSE).undo = undo
 
-    def _open_portal(self, verdict: Allow | HoldRows, frame: Frame, name: bytes, bind: Bind) -> None:
-        portal = Portal(name, bind, verdict, self._serial + 1, self._epoch)
-        undo = self._replace(self._portals, name, portal)
+    def _bind(self, frame: Frame, name: bytes, prepared: bytes) -> None:
+        statement = self._statements.get(prepared)
+        if statement is not None and statement.token is not None:
+            self._ask(Bind(statement.token, frame.body), self._send_on, frame, name)
+            return
+        self._texts.add(statement.text if statement is not None else None)
+        undo = self._replace(self._portals, name, None)
         self._send(frame, owed.BIND).undo = undo
 
     # Requests that need not be taken apart ------------------------------------------------------------------------------
@@ -326,14 +279,7 @@ class GatewaySession(OwnAnswers):
                 return False
             if len(data) > self._limits.message or not text.isascii():
                 return False
-            request = QueryText(text.decode("ascii"))
-            verdict = self._consult(self.watch, "statement", request)
-            if type(verdict) is Allow:
-                self._epoch += 1
-                self._push(owed.QUERY)
-                self.to_upstream.append(data)
-            else:
-                self._with_verdict(verdict, request, self._run_query, Frame(owed.QUERY, data))
+            self._query(text.decode("ascii"), Frame(owed.QUERY, data))
             return True
         places = pipeline_of(data)
         return places is not None and self._straight_pipeline(data, *places)
@@ -355,49 +301,21 @@ class GatewaySession(OwnAnswers):
                 if not parse.text.isascii():
                     return False
                 statement = PreparedStatement(parse.text.decode("ascii"), parse.types)
-                request = Parse(parse.name.decode("utf-8", "replace"), statement.text, parse.types)
+                request = Parse(statement.text, parse.types)
                 before = raw, parse.name, statement, request
                 self._before = before if len(raw) <= _SHORT else None
             _, parsed_name, statement, request = before
             if parsed_name != name or self._remembered + len(statement.text) > self._limits.statements:
                 return False
-            verdict = self._consult(self.watch, "statement", request)
+            verdict = self._consult(self.watch.statement, request)
             if type(verdict) is not Allow:
                 self._client.feed(data[parsed:])
                 self._with_verdict(verdict, request, self._prepare, Frame(owed.PARSE, raw), name, statement)
                 return True
-        bind = bind_of(b"", name, statement, body)
-        verdict = self._consult(self.watch, "statement", bind)
-        if type(verdict) is Allow:
-            self._serial += 2  # the portal is older than the end of its pipeline, with which it may go
-            self._epoch += 1
-            portal = Portal(b"", bind, verdict, self._serial - 1, self._epoch)
-            entry = PendingReply(owed.PIPELINE, self._serial)
-            parsing = (self._replace(self._statements, name, statement),) if parsed else ()
-            entry.steps = (*parsing, self._replace(self._portals, b"", portal))
-            self._expected.append(entry)
-            self.to_upstream.append(data)
-            return True
-        if parsed and statement is not None:
-            self._prepare(Allow(), Frame(owed.PARSE, raw), name, statement)
-        if type(verdict) is HoldRows and not verdict.undo:
-            self._send_held(data[parsed:], bound - parsed, bind, verdict)
-        else:
-            self._client.feed(data[bound:])
-            self._with_verdict(verdict, bind, self._open_portal, Frame(owed.BIND, data[parsed:bound]), b"", bind)
-        return True
-
-    def _send_held(self, data: bytes, bound: int, bind: Bind, hold: HoldRows) -> None:
-        """Rows will be held, and a denial undoes nothing: the Sync need not wait."""
-        self._epoch += 1
-        portal = Portal(b"", bind, hold, self._serial + 1, self._epoch, asked=True)
-        undo = self._replace(self._portals, b"", portal)
-        self._push(owed.BIND).undo = undo
-        describing = self._push(owed.DESCRIBE, hold)
-        describing.portal, describing.silent = portal, data[bound] != owed.DESCRIBE
-        self._barrier = self._push(owed.EXECUTE, hold)
-        self._barrier.portal = portal
-        self._push(owed.SYNC)
-        if describing.silent:
-            data = data[:bound] + describe_portal(b"") + data[bound:]
+        self._serial += 1
+        entry = PendingReply(owed.PIPELINE, self._serial)
+        parsing = (self._replace(self._statements, name, statement),) if parsed else ()
+        entry.steps = (*parsing, self._replace(self._portals, b"", None))
+        self._expected.append(entry)
         self.to_upstream.append(data)
+        return True

@@ -8,11 +8,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.gateway.enforcement.verdicts import Allow, Bind, HoldRows, Watch, withheld
+from discreet.gateway.enforcement.verdicts import Token, Watch
 from discreet.gateway.protocol.framing import COPIED, ROWS, Frame, Framer
-from discreet.gateway.protocol.messages import EXECUTE_NOWHERE, ResultColumn, error, fields, ready, report
+from discreet.gateway.protocol.messages import EXECUTE_NOWHERE, error, ready
 from discreet.gateway.refusals import Refuse
-from discreet.gateway.session.held_rows import HeldBytes, RowCollector
 
 IDLE = ord("I")
 MEBIBYTE = 1 << 20
@@ -24,8 +23,6 @@ RUN = MEBIBYTE
 class MemoryLimits:
     """How much one session may keep in memory."""
 
-    held: int = 64 * MEBIBYTE
-    """Bytes of one result; past it, the result is refused."""
     message: int = 16 * MEBIBYTE
     """Bytes of one message that must be judged; longer ones are refused."""
     statements: int = 16 * MEBIBYTE
@@ -36,10 +33,9 @@ class MemoryLimits:
 
 @dataclass(eq=False, slots=True)
 class Question:
-    """Something the watch was asked and did not answer at once. Answered through `Session.answer`."""
+    """A request that the watch did not answer at once. Answered through `Session.answer`."""
 
-    method: str
-    arguments: tuple[Any, ...]
+    request: Any
     then: Callable[[Any], None]
     awaited: Awaitable[Any] | None = None
     """What the watch gave in place of the answer."""
@@ -52,7 +48,7 @@ class Later:
     awaited: Awaitable[Any] | None = None
 
 
-def always_later(watch: Watch, method: str, *arguments: Any) -> Any:
+def always_later(ask: Callable[..., Any], given: Any) -> Any:
     """The answer where the caller asks the questions by itself."""
     return Later()
 
@@ -65,7 +61,6 @@ class Conversation:
         watch: Watch,
         *,
         limits: MemoryLimits,
-        room: HeldBytes,
         parameters: Mapping[str, str],
         consult: Callable[..., Any] = always_later,
     ) -> None:
@@ -77,23 +72,20 @@ class Conversation:
         """Tokens whose rows are in `to_client`, and how many rows."""
         self.over = False
         """The session cannot go on; what waits is sent, then both sides are closed."""
-        self.upstream_waits = False
-        """Whether a decision about a result is awaited."""
         self.status = IDLE
         self.watch = watch
         self._consult = consult
         self._limits = limits
-        self._room = room
         self._encoding = encoding_of(parameters.get("client_encoding", "UTF8"))
         self._expected: deque[PendingReply] = deque()
         self._serial = 0
-        self._epoch = 0
         self._portals: dict[bytes, Portal] = {}
+        """Those that the gateway answers itself."""
         self._statements: dict[bytes, PreparedStatement] = {}
         self._remembered = 0
         self._generation = 0
-        self._holding: RowCollector | None = None
         self._barrier: PendingReply | None = None
+        """What the client sends waits until this is answered."""
         self._waiting: Frame | None = None
         self._client = Framer(runs=COPIED, largest=limits.message)
         self._server = Framer(runs=ROWS, largest=RUN, parted=ROWS)
@@ -101,6 +93,7 @@ class Conversation:
         self._copying = False
         self._executed = False
         self._texts: set[str | None] = set()
+        """Texts that may have run since the last Sync; None for one that is not known."""
         self._began = False
         self._client_waits = False
 
@@ -109,29 +102,9 @@ class Conversation:
         """Whether nothing is owed and no transaction is open."""
         return not self._expected and self.status == IDLE
 
-    def close(self) -> None:
-        """Give back the room that held rows took; called when a side is gone."""
-        self.over = True
-        self._drop_held()
-
-    def _go_on(
-        self, answer: Any, then: Callable[..., None], method: str, arguments: tuple[Any, ...], *about: Any
-    ) -> None:
-        """Go on with an answer of the watch, as soon as it is there."""
-        if type(answer) is not Later:
-            then(answer, *about)
-            return
-        self.upstream_waits = True
-
-        def answered(answer: Any) -> None:
-            self.upstream_waits = False
-            then(answer, *about)
-
-        self.questions.append(Question(method, arguments, answered, answer.awaited))
-
-    def _push(self, kind: int, hold: HoldRows | None = None) -> PendingReply:
+    def _push(self, kind: int) -> PendingReply:
         self._serial += 1
-        entry = PendingReply(kind, self._serial, hold)
+        entry = PendingReply(kind, self._serial)
         self._expected.append(entry)
         return entry
 
@@ -140,35 +113,6 @@ class Conversation:
         if entry is self._barrier:
             self._barrier = None
         return entry
-
-    def _emit(self, raw: bytes) -> None:
-        """To the client, behind rows that are held."""
-        if self._holding is None or not self._hold(raw, None):
-            self.to_client.append(raw)
-
-    def _hold(self, raw: bytes, starts: Any) -> bool:
-        """Hold it, or, if that is too much, drop and refuse the whole result."""
-        holding = self._holding
-        assert holding is not None  # noqa: S101 - callers have looked
-        before = holding.size
-        if starts is None:
-            holding.add_other(raw)
-        else:
-            holding.add_rows(raw, starts)
-        taken = self._room.take(holding.size - before)
-        if taken and holding.size <= self._limits.held:
-            return True
-        if not taken:
-            holding.size = before
-        self._expected[0].refused = TOO_MUCH
-        self._drop_held()
-        return False
-
-    def _drop_held(self) -> RowCollector | None:
-        holding, self._holding = self._holding, None
-        if holding is not None:
-            self._room.give(holding.size)
-        return holding
 
     def _tell(self, refuse: Refuse) -> None:
         """Answer the client with a refusal."""
@@ -187,7 +131,8 @@ class Conversation:
                 if entry.token is not None:
                     self.deliveries.append((entry.token, entry.rows))
                 continue
-            self._tell(entry.refused or TOO_MUCH)
+            if entry.refused is not None:
+                self._tell(entry.refused)
             if entry.simple:
                 self.to_client.append(ready(self.status))
             else:
@@ -202,7 +147,7 @@ class Conversation:
         self._skipping = True
         if undo and self.status == IDLE and not self._began:
             self.to_upstream.append(EXECUTE_NOWHERE)
-            self._push(FAILURE).silent = True
+            self._push(FAILURE)
 
     def _abandon(self) -> None:
         """Drop what was sent before the next Sync: the server does not answer it."""
@@ -214,29 +159,10 @@ class Conversation:
                 entry.undo()
         self._skipping = not self._expected
 
-    def _reported(self, frame: Frame, *, notice: bool) -> bytes:
-        """An error or notice as the watch wants it seen."""
-        encoding = self._encoding or "utf-8"
-        told = fields(frame.body, encoding)
-        try:
-            seen = self.watch.report(told, notice)
-            if seen is told:
-                return frame.raw
-            return b"" if seen is None and notice else report(seen or withheld(told), notice=notice, encoding=encoding)
-        except Exception:
-            return report(withheld(told), notice=notice)
-
     def _end(self, problem: str) -> None:
         """The other side broke the protocol: nothing can be told apart any more."""
-        self._drop_held()
         self.to_client.append(error(severity="FATAL", sqlstate="08P01", message=problem))
         self.over = True
-
-
-TOO_MUCH = Refuse(
-    "The result is larger than the gateway holds back, so it was not given out.",
-    hint="Ask for fewer rows or columns, or fetch them in parts through a cursor.",
-)
 
 
 def encoding_of(name: str) -> str | None:
@@ -258,7 +184,7 @@ def encoding_of(name: str) -> str | None:
 # What the server still owes the client, in order: one entry per message that was sent on and will be answered.
 QUERY, PARSE, BIND, DESCRIBE, EXECUTE, CLOSE, SYNC, CALL = (ord(letter) for letter in "QPBDECSF")
 REFUSAL = 1
-"""Not sent on: what stands before it is answered first, then the client is told no."""
+"""Not sent on: what is before it is answered first, then the client is refused."""
 FAILURE = 2
 """An Execute of ours that fails on purpose, so that the server undoes what is not committed; its error is ours."""
 LOOKUP = 4
@@ -282,77 +208,56 @@ class PreparedStatement:
 
 @dataclass(slots=True)
 class Portal:
-    """A portal, and what was decided about it."""
+    """A portal that the gateway answers itself."""
 
-    name: bytes
-    bind: Bind | None
-    verdict: Allow | HoldRows
+    token: Token
     serial: int
     """Number of the entry that made it."""
-    epoch: int
-    """How many executions there had been when it was last surely itself."""
-    asked: bool = False
-    """Whether a description of it is on its way or was seen."""
-    columns: tuple[ResultColumn, ...] | None = None
-    refused: Refuse | None = None
-    chunks: int = 0
-    token: Any = None
-    """Present if the gateway answers it itself."""
 
 
 class PendingReply:
     """Something the server owes. Most entries differ in little from what the class says."""
 
-    portal: Portal | None = None
-    """The portal that is described or executed."""
-    hold: HoldRows | None = None
-    """Present if its rows are held."""
-    silent = False
-    """Whether the client did not ask for it, and is not told."""
     undo: Callable[[], None] | None = None
     """Called if the server never comes to it."""
     steps: tuple[Callable[[], None], ...] = ()
     """Of a pipeline: the same for its Parse and its Bind; `number` says how many of them the server has done."""
     refused: Refuse | None = None
-    """Present once its rows will not be given out."""
+    """Of a refusal: what to say."""
     simple = False
-    """Whether a refusal is of the simple protocol, and ends with ReadyForQuery."""
-    columns: tuple[ResultColumn, ...] | None = None
-    copying = False
-    """Whether a COPY to the client goes on."""
-    formats: tuple[int, ...] = ()
+    """Whether it is of the simple protocol, and ends with ReadyForQuery."""
     flushed = False
     """Whether the server was asked to answer at once."""
     payload = b""
     """Of an answer of the gateway's own: its messages."""
     rows = 0
-    token: Any = None
+    token: Token = None
     found: tuple[str | None, ...] | None = None
     """Of a question of the gateway's own: the row that came back."""
     done: Callable[[Any], None] | None = None
     number = 0
 
-    def __init__(self, kind: int, serial: int, hold: HoldRows | None = None) -> None:
+    def __init__(self, kind: int, serial: int) -> None:
         self.kind = kind
         self.serial = serial
-        self.unseen: Mapping[int, int] = _NOTHING if hold is not None else UNSEEN.get(kind, _NOTHING)
+        self.unseen: Mapping[int, int] = UNSEEN.get(kind, _NOTHING)
         """Which messages of the answer go to the client without being looked at, and what they mean for what is owed."""
-        if hold is not None:
-            self.hold = hold
 
 
 MORE, STEP, DONE, ENDED, READY = range(5)
 """What a message that is passed on unseen means: more will follow; a step of a pipeline is done; the entry is answered; a
 statement has ended; everything is answered."""
 _NOTHING: Mapping[int, int] = {}
+_RESULT = {**dict.fromkeys(b"DHdc", MORE), ord("C"): ENDED}
 UNSEEN: Mapping[int, Mapping[int, int]] = {
-    QUERY: {ord("T"): MORE, ord("D"): MORE, ord("I"): MORE, ord("C"): ENDED, ord("Z"): READY},
+    QUERY: {**_RESULT, ord("T"): MORE, ord("I"): MORE, ord("Z"): READY},
     PARSE: {ord("1"): DONE},
     BIND: {ord("2"): DONE},
     CLOSE: {ord("3"): DONE},
     DESCRIBE: {ord("t"): MORE, ord("T"): DONE, ord("n"): DONE},
-    EXECUTE: {ord("D"): MORE, ord("I"): DONE, ord("s"): DONE, ord("C"): ENDED},
+    EXECUTE: {**_RESULT, ord("I"): DONE, ord("s"): DONE},
     SYNC: {ord("Z"): READY},
-    PIPELINE: {**dict.fromkeys(b"12", STEP), **dict.fromkeys(b"nTDI", MORE), ord("C"): ENDED, ord("Z"): READY},
+    CALL: {ord("V"): MORE, ord("Z"): READY},
+    PIPELINE: {**_RESULT, **dict.fromkeys(b"12", STEP), **dict.fromkeys(b"nTI", MORE), ord("Z"): READY},
 }
-"""By kind of entry: the letters of answers that need not be looked at where nothing is held."""
+"""By kind of entry: the letters of answers that need not be looked at."""

@@ -47,7 +47,7 @@ NAME = 16
 Ask = Callable[[str], Iterable[tuple[Any, ...]]]
 """Runs SQL on the gateway's own connection and gives the rows."""
 Decided = TypeVar("Decided")
-Charged = frozenset[tuple[int, tuple[str, ...], str]]
+Charged = frozenset[tuple[int, tuple[str, ...], str, str]]
 
 
 def variance_ratio(settings: AggregatesPolicy) -> float:
@@ -66,6 +66,14 @@ class AnswerRefused:
     reason: str
     hint: str
     what: Literal["audit", "budget"]
+
+
+UNKNOWN = AnswerRefused(
+    "a person has several rows where the tables say that each has one.",
+    "Ask for each table by itself.",
+    "audit",
+)
+"""Whatever is counted, nothing is shown of people whom the audit does not know."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +101,9 @@ class Admission:
     account: str
     sets: tuple[WhoSet, ...]
     charged: Charged = field(default=frozenset(), repr=False)
-    """Place of the set, unit, and label of each cell that was charged just now."""
+    """Place of the set, unit, label and attribute of each cell that was charged just now."""
+    silent: frozenset[int] = frozenset()
+    """Places of sets of which no cell has enough people: nothing about them needs to be run."""
 
 
 @dataclass(frozen=True)
@@ -115,18 +125,23 @@ class _Draft:
 
     account: str
     books: dict[str, AttributeAccount]
-    charged: set[tuple[int, tuple[str, ...], str]] = field(default_factory=set)
+    charged: set[tuple[int, tuple[str, ...], str, str]] = field(default_factory=set)
+    silent: set[int] = field(default_factory=set)
     new: dict[str, list[AskedSet]] = field(default_factory=dict)
     units: dict[str, int] = field(default_factory=dict)
     asked: dict[str, set[bytes]] = field(default_factory=dict)
     answered: dict[str, set[bytes]] = field(default_factory=dict)
 
-    def charge(self, attribute: str, moment: Moment, cells: Sequence[AskedSet]) -> None:
-        """Count further answers about some cells as one unit of the budget."""
-        single = moment.singles_out
+    def charge(self, attribute: str, moment: Moment, cells: Sequence[AskedSet], *, divides: bool) -> None:
+        """Count further answers about some cells as one unit of the budget.
+
+        Where the attribute `divides` the cells, or bins do, a person is in one part or another: each tells the same, so it
+        counts twice.
+        """
+        single, times = moment.singles_out, 2 if divides or moment.tag.startswith("bin:") else 1
         self.units[attribute] = self.units.get(attribute, 0) + 1
         self.new.setdefault(attribute, []).extend(
-            replace(cell, times=0 if single else 1, singled=1 if single else 0) for cell in cells
+            replace(cell, times=0 if single else times, singled=times if single else 0) for cell in cells
         )
 
     def after(self) -> dict[str, AttributeAccount]:
@@ -145,7 +160,7 @@ class _Draft:
 
 
 class Answers:
-    """Answers of all users of one database. Safe to share between threads, and between gateways by the store."""
+    """Answers of all users of one database; threads and gateways may share them."""
 
     def __init__(self, ledger: Ledger, database: str, secret: bytes, settings: AggregatesPolicy) -> None:
         self.settings = settings
@@ -166,7 +181,8 @@ class Answers:
         def decide() -> Admission | AnswerRefused:
             draft = self._drafted(account, people)
             refused = self._written(user, draft)
-            return refused or Admission(user, account, people.sets, frozenset(draft.charged))
+            charged, silent = frozenset(draft.charged), frozenset(draft.silent)
+            return refused or Admission(user, account, people.sets, charged, silent)
 
         return self._decided(account, decide)
 
@@ -195,18 +211,20 @@ class Answers:
                     book, asked = draft.books[attribute], draft.asked.setdefault(attribute, set())
                     if question in book.asked:
                         continue
+                    if not people.cells(place, self.settings.smallest):
+                        draft.silent.add(place)
+                        continue
                     asked.add(question)
                     new: list[AskedSet] = []
-                    for label, cell in people.cells(place, self.settings.smallest).items():
+                    for label, people_of in people.cells(place, self.settings.smallest).items():
+                        cell = people_of.asked(moment.rows)
                         name = name_of("cell", cell.name.hex(), *who.grouped(unit))
                         if name not in book.asked and name not in asked:
                             new.append(cell)
                             asked.add(name)
-                        elif name in book.asked:
-                            continue
-                        draft.charged.add((place, unit, label))
+                            draft.charged.add((place, unit, label, attribute))
                     if new:
-                        draft.charge(attribute, moment, new)
+                        draft.charge(attribute, moment, new, divides=attribute in who.by)
         return draft
 
     # -- once it was computed -----------------------------------------------------------------------------------
@@ -224,19 +242,24 @@ class Answers:
                 for attribute in who.attributes(moment):
                     book, names = draft.books[attribute], draft.answered.setdefault(attribute, set())
                     changed = set()
-                    for cell in cells:
-                        name = name_of("answer", cell.who, *who.grouped(unit))
-                        if cell.people >= self.settings.smallest and name not in book.answered:
+                    charged = [(place, unit, cell.label, attribute) in admission.charged for cell in cells]
+                    # Cells about the same people are one answer if their noise is one, and else each is another.
+                    for before, cell in sorted(zip(charged, cells, strict=True), key=lambda one: not one[0]):
+                        name = self.noise.names(who, unit, cell)
+                        if cell.people >= self.settings.smallest and name not in book.answered and name not in names:
                             names.add(name)
-                            if (place, unit, cell.label) not in admission.charged:
+                            if not before:
                                 changed.add(cell.label)
                     if changed:
                         now = people.cells(place, self.settings.smallest)
-                        draft.charge(attribute, moment, [now[label] for label in sorted(changed & now.keys())])
+                        if not changed <= now.keys():  # nothing is shown that the audit does not know
+                            return UNKNOWN
+                        some = [now[label].asked(moment.rows) for label in sorted(changed)]
+                        draft.charge(attribute, moment, some, divides=attribute in who.by)
             return self._written(admission.user, draft)
 
         refused = self._decided(admission.account, decide)
-        return refused or self.noise.release(who.moments, cells, who.by)
+        return refused or self.noise.release(who.moments, cells)
 
     # -- accounts -----------------------------------------------------------------------------------------------
 
@@ -313,10 +336,15 @@ class Answers:
                     "What was answered before can be asked again. A custodian may raise `answers` in [gateway.aggregates].",
                     "budget",
                 )
-            if not after[attribute].audit.within(self.settings.audit):
+            audit = after[attribute].audit
+            alone = not audit.alone_within(self.settings.known)
+            if alone or not audit.within(self.settings.audit):
+                limit, beside = (
+                    (self.settings.known, " for those who know all others") if alone else (self.settings.audit, "")
+                )
                 return AnswerRefused(
                     f"with the answers before, this one would narrow down {column} of one person "
-                    f"by more than {brief_percent(self.settings.audit)}.",
+                    f"by more than {brief_percent(limit)}{beside}.",
                     "Ask about groups that overlap less with earlier ones, or that are larger; what was answered before can be asked again.",
                     "audit",
                 )
@@ -324,36 +352,54 @@ class Answers:
 
 
 class _People:
-    """People of each cell of a question, fetched when they are needed: sets about the same rows in one scan."""
+    """People of each cell of a question, fetched when needed, in one scan."""
 
     def __init__(self, sets: tuple[WhoSet, ...], ask: Ask) -> None:
         self.sets = sets
         self._ask = ask
-        self._cells: dict[int, dict[str, AskedSet]] = {}
+        self._cells: dict[int, dict[str, _CellPeople]] = {}
 
-    def cells(self, place: int, smallest: int) -> dict[str, AskedSet]:
+    def cells(self, place: int, smallest: int) -> dict[str, _CellPeople]:
         """Cells of a set that may be shown, by their label."""
         if place not in self._cells:
             who = self.sets[place]
             together = [number for number, other in enumerate(self.sets) if who.joins(other)]
             scanned: list[dict[str, list[tuple[Marks, bytes]]]] = [{} for _ in together]
             for *labels, marks, rows in self._ask(people_query([self.sets[number] for number in together])):
-                people = np.frombuffer(bytes(marks), dtype=">u8").astype(np.uint64)
+                people = np.frombuffer(bytes(marks or b""), dtype=">u8").astype(np.uint64)
                 for label, cells in zip(labels, scanned, strict=True):
-                    cells.setdefault("" if label is None else str(label), []).append((people, bytes(rows)))
+                    cells.setdefault("" if label is None else str(label), []).append((people, bytes(rows or b"")))
             for number, cells in zip(together, scanned, strict=True):
-                found = {label: _cell(parts, self.sets[number].rows) for label, parts in cells.items()}
+                found = {label: _cell(parts, several=self.sets[number].rows > 1) for label, parts in cells.items()}
                 self._cells[number] = {label: cell for label, cell in found.items() if len(cell.people) >= smallest}
         return self._cells[place]
 
 
-def _cell(parts: Sequence[tuple[Marks, bytes]], rows: int) -> AskedSet:
-    """One cell from the parts that a scan found; each person once."""
+@dataclass(frozen=True, eq=False)
+class _CellPeople:
+    """People of a cell, and how many rows each has; one where absent."""
+
+    people: Marks
+    rows: Any = None
+    known: dict[int, AskedSet] = field(default_factory=dict)
+
+    def asked(self, most: int) -> AskedSet:
+        """As an answer is about them that counts so many rows of a person at most; its noise is as large as that."""
+        most = 1 if self.rows is None else most
+        if most not in self.known:
+            shares = None if most == 1 else np.minimum(self.rows, most) / most
+            self.known[most] = AskedSet(self.people, shares=shares)
+        return self.known[most]
+
+
+def _cell(parts: Sequence[tuple[Marks, bytes]], *, several: bool) -> _CellPeople:
+    """One cell from the parts that a scan found. Where each person should come once, but does not, nobody is known."""
     people = parts[0][0] if len(parts) == 1 else np.concatenate([marks for marks, _ in parts])
-    if rows > 1:
-        return AskedSet(people, shares=np.frombuffer(parts[0][1], dtype=">i4") / rows)
+    if several:
+        return _CellPeople(people, np.frombuffer(b"".join(rows for _, rows in parts), dtype=">i4").astype(np.int64))
     ordered = np.sort(people)
-    return AskedSet(ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered)
+    twice = len(ordered) > 1 and bool((ordered[1:] == ordered[:-1]).any())
+    return _CellPeople(ordered[:0] if twice else ordered)
 
 
 def _read(stored: StoredAnswers | None, ratio: float) -> AttributeAccount:

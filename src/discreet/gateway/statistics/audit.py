@@ -166,6 +166,13 @@ class WhoAudit:
         risky = np.flatnonzero(self.bounds > limit)
         return all(bool((self._exact(order) <= limit).all()) for _, order in _chunks(risky))
 
+    def alone_within(self, limit: float) -> bool:
+        """Whether an attacker who knows everybody else has less than that removed of the uncertainty about anybody.
+
+        Answers about one group, each about other values, say together what its people have: only their number bounds that.
+        """
+        return bool((self._apart <= limit + 1e-9).all())
+
     def of(self, person: int) -> float:
         """What the answers have removed of the uncertainty about one person."""
         place = int(np.searchsorted(self.people, np.uint64(person)))
@@ -176,12 +183,17 @@ class WhoAudit:
     @cached_property
     def bounds(self) -> Floats:
         """Upper bounds, per atom: as if all other people were known, and as if the atom as a whole were."""
+        alone = 1.0 / (1.0 + self._singled() / self.ratio)
+        together = 1.0 - alone + alone / np.maximum(self.weight, 1)
+        found: Floats = np.minimum(self._apart, together)
+        return found
+
+    @cached_property
+    def _apart(self) -> Floats:
+        """Per atom, as if all other people were known."""
         answers = np.append(self.times + self.singled, 0)
         about = (self.share**2 * answers[self.member]).sum(axis=1)
-        alone = 1.0 / (1.0 + self._singled() / self.ratio)
-        apart = about / (about + self.ratio)
-        together = 1.0 - alone + alone / np.maximum(self.weight, 1)
-        found: Floats = np.minimum(apart, together)
+        found: Floats = about / (about + self.ratio)
         return found
 
     def _singled(self) -> Floats:

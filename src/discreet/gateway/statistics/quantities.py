@@ -37,16 +37,21 @@ class Moment:
 
     @property
     def unit(self) -> tuple[str, ...]:
-        """What is charged once per cell: all bins of a histogram are one answer, for one person is in one of them."""
+        """What is charged once per cell: all bins of a histogram are one answer, for one person is in one of them.
+
+        All that tells its noise from that of another moment is in it but which bin it is.
+        """
         tag = "bins" if self.tag.startswith("bin:") else self.tag
-        return (tag, *self.columns, "", self.public, self.scope, self.condition, str(self.rows))
+        return (tag, *self.columns, "", self.public, self.scope, self.condition, str(self.rows), repr(self.bounds))
 
     @property
     def attributes(self) -> tuple[str, ...]:
         """What of a person it tells about; each has an account of its own."""
-        if self.tag == "present" and self.columns:
-            return (self.columns[0] + PRESENT, *self.columns[1:])
-        return self.columns
+        if self.tag != "present" or not self.columns:
+            return self.columns
+        first = self.columns[0]
+        itself = any(first + mark in self.condition for mark in ":#@")  # counted under a condition on its own values
+        return (first + PRESENT, *self.columns[0 if itself else 1 :])
 
     @property
     def singles_out(self) -> bool:
@@ -100,6 +105,8 @@ class WhoSet:
     """Sensitive columns that it is grouped by; they divide each of its cells."""
     groups: tuple[str, ...] = ()
     """Expressions of which `cell` is made; with them a cell is named once and not for every row."""
+    spelt: tuple[str, ...] = ()
+    """Canonical texts of the sensitive expressions that it is grouped by."""
 
     def attributes(self, moment: Moment) -> tuple[str, ...]:
         """What of a person a moment of its cells tells about."""
@@ -122,7 +129,7 @@ class WhoSet:
 
     def grouped(self, unit: tuple[str, ...]) -> tuple[str, ...]:
         """A unit together with what divides its cells."""
-        return (*unit, "by", *self.by)
+        return (*unit, "by", *self.by, "as", *self.spelt)
 
     def joins(self, other: WhoSet) -> bool:
         """Whether one scan can tell the cells of both: the same rows, one for each person."""
@@ -137,7 +144,7 @@ def people_query(sets: Sequence[WhoSet]) -> str:
     """
     first = sets[0]
     where = f" WHERE {first.where}" if first.where.strip().lower() not in ("", "true") else ""
-    person = f"coalesce(hashtextextended(({first.person})::text, 0), 0)"
+    person = f"hashtextextended(({first.person})::text, 0)"  # NULL of nobody, whom string_agg leaves out
     labels = [f"({who.cell or _ALL})" for who in sets]
     named = [who.groups or ((who.cell,) if who.cell not in ("", "''", _ALL) else ()) for who in sets]
     columns = list(dict.fromkeys(column for some in named for column in some))
@@ -147,7 +154,7 @@ def people_query(sets: Sequence[WhoSet]) -> str:
         return f"SELECT {listed}, string_agg(int8send({person}), ''), ''::bytea FROM {first.relation}{where}{grouped}"  # noqa: S608 - printed by the gateway from a checked tree
     by = ", ".join([*columns, person])
     inner = f"SELECT {listed} AS c, {person} AS p, least(count(*), {first.rows})::int4 AS r FROM {first.relation}{where} GROUP BY {by}"  # noqa: S608
-    return f"SELECT w.c, string_agg(int8send(w.p), ''), string_agg(int4send(w.r), '') FROM ({inner}) AS w GROUP BY 1"  # noqa: S608
+    return f"SELECT w.c, string_agg(int8send(w.p), ''), string_agg(int4send(w.r), '') FROM ({inner}) AS w WHERE w.p IS NOT NULL GROUP BY 1"  # noqa: S608
 
 
 @dataclass(frozen=True)
