@@ -35,7 +35,7 @@ def test_the_worked_example_of_recipients() -> None:
 
 def test_a_cell_reproduces_within_the_printed_deviation_only() -> None:
     assert cell("a", "b", "c", (100, 5), MeanSpread(104, 1)).verdict == "reproduces"
-    assert cell("a", "b", "c", (100, 5), MeanSpread(106, 1)).verdict == "cannot"
+    assert cell("a", "b", "c", (100, 5), MeanSpread(106, 1)).verdict == "differs"
     assert cell("a", "b", "c", None, MeanSpread(106, 1)).printed is None
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.reference import fmdp_numbers as fmdp
-from discreet.reference.carolina import LISTED, POPULATION, RECORDS, Carolina
+from discreet.reference.fmdp_numbers import LISTED, POPULATION, RECORDS, Carolina
 from discreet.reference.items import PrintedItem
 
 

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from discreet.reference import mindfirl, mscore
-from discreet.reference.items import PrintedItem, Reproduction, cannot, judge
-from discreet.reference.reproduction_page import reproduction_page
+from discreet.reference.items import PrintedItem, Reproduction, cannot, judge, reproduction_page
 from tests.report.documents import check_that_names_and_links_meet, check_that_nothing_is_loaded_or_runs
 from tests.report.samples import WHEN, Outline
 

@@ -1,16 +1,19 @@
-"""What a paper prints beside what we compute: one item per number, with a verdict and its reason."""
+"""What a paper prints beside what we compute: items with verdicts and reasons, and the page of a reproduction."""
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from discreet.errors import UsageError
 from discreet.kernel.serialise import json_of
-from discreet.report.toolkit.page import Figure, Table
+from discreet.report.toolkit import page
+from discreet.report.toolkit.html import Markup, element, join
+from discreet.report.toolkit.page import Figure, Pill, Table, bullets
 from discreet.wording import measure
 
 Verdict = Literal["reproduces", "differs", "cannot"]
@@ -94,6 +97,8 @@ class Reproduction:
     setting: tuple[str, ...] = ()
     """What data and settings the computation had, in sentences."""
     quick: bool = False
+    own: tuple[Figure, ...] = ()
+    """Figures that the paper does not have."""
 
     def __post_init__(self) -> None:
         if twice := [name for name, number in Counter(item.id for item in self.items).items() if number > 1]:
@@ -141,3 +146,90 @@ def shown(value: Any) -> str:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return ", ".join(map(shown, value))
     return str(value)
+
+
+SIGNS: dict[Verdict, str] = {"reproduces": "=", "differs": "≠", "cannot": "?"}
+HEAD = ("Where", "What", "Printed", "Ours", "Verdict", "Why")
+
+
+def reproduction_page(
+    found: Reproduction, *, created: datetime.datetime, command: str, version: str, further: Iterable[page.Part] = ()
+) -> str:
+    """The whole page; `further` sections come before the method."""
+    figures = [page.figure(one.figure, one.number) for one in found.figures]
+    reasons = {
+        item.why: number for number, item in enumerate(briefly(item for item in found.items if item.why), start=1)
+    }
+    listed = [
+        f"({reasons[item.why]}) {item.why} `{item.id}`, {item.where}." for item in briefly(found.items) if item.why
+    ]
+    parts = [
+        page.section("short", "In short", found.words(), verdicts(found), bullets(list(found.setting))),
+        page.section("figures", "Figures of the paper", figures or None),
+        page.section("tables", "Tables of the paper", *found.tables),
+        page.section("differs", "What differs, and why", bullets(listed) if listed else None),
+        page.section("items", "Every item", item_table(found.items, reasons)),
+        page.section("own", "Not in the paper", *[page.figure(figure, "Our figure") for figure in found.own]),
+        *further,
+        page.section("reference", "The paper", found.reference),
+        page.reproduce(command, lead="The same figures come from this command:"),
+    ]
+    pills = [Pill(SIGNS[verdict], f"{number:,} {verdict}", _kind(verdict)) for verdict, number in found.counts.items()]
+    return page.document(
+        parts,
+        kicker="Reproduction of a paper",
+        title=found.title,
+        about=[found.paper, f"{len(found.items):,} items", *(["quick"] if found.quick else [])],
+        pills=pills,
+        created=created,
+        version=version,
+    )
+
+
+def briefly(items: Iterable[PrintedItem]) -> list[PrintedItem]:
+    """One item for each reason: cells of a table share theirs."""
+    by_reason: dict[str, PrintedItem] = {}
+    for item in items:
+        by_reason.setdefault(item.why, item)
+    return list(by_reason.values())
+
+
+def verdicts(found: Reproduction) -> Table:
+    """How many items have each verdict, and what it means."""
+    rows = tuple(
+        (f"{SIGNS[verdict]} {verdict}", meaning, f"{found.counts[verdict]:,}") for verdict, meaning in VERDICTS.items()
+    )
+    return Table("Verdicts", ("Verdict", "Meaning", "Items"), rows, (2,))
+
+
+def item_table(items: Iterable[PrintedItem], reasons: Mapping[str, int]) -> Table:
+    """All items in the order of the paper; a reason is a number of the list above."""
+    rows = tuple(
+        (
+            item.where,
+            join([item.what, " ", element("code", item.id)]),
+            "–" if item.printed is None else shown(item.printed),
+            "–" if item.ours is None else shown(item.ours),
+            _verdict(item),
+            f"({reasons[item.why]})" if item.why else "",
+        )
+        for item in items
+    )
+    return Table("Printed numbers and ours", HEAD, rows)
+
+
+def _verdict(item: PrintedItem) -> Markup:
+    return element(
+        "span",
+        f"{SIGNS[item.verdict]} {item.verdict}",
+        class_=_kind(item.verdict) if item.verdict != "cannot" else None,
+    )
+
+
+def _kind(verdict: Verdict) -> Literal["good", "danger", "plain"]:
+    kinds: dict[Verdict, Literal["good", "danger", "plain"]] = {
+        "reproduces": "good",
+        "differs": "danger",
+        "cannot": "plain",
+    }
+    return kinds[verdict]

@@ -12,16 +12,16 @@ from typing import Any
 
 from discreet.misuse import Exposure, Sensitivity, score
 from discreet.misuse.ensembles import Ensembles
-from discreet.reference.items import Numbered, PrintedItem, Reproduction, cannot, judge, shown
+from discreet.reference.items import PrintedItem, Reproduction, cannot, judge, shown
 from discreet.report.charts.axes import linear
 from discreet.report.charts.lines import Axes, Line, line_chart
 from discreet.report.toolkit.page import Figure, Table
 from discreet.wording import measure
 
-TITLE = "Misuseability weight (M-score)"
+TITLE = "Efficient Method of Detecting Data Leakage Using Misuseability Weight Measure"
 REFERENCE = (
     "K. Sundaramoorthy, S. Srinivasa Rao Madhane: Efficient Method of Detecting Data Leakage Using Misuseability Weight "
-    "Measure; after A. Harel, A. Shabtai, L. Rokach, Y. Elovici: M-score, IEEE TDSC 2012."
+    "Measure (M-score); after A. Harel, A. Shabtai, L. Rokach, Y. Elovici: M-score, IEEE TDSC 2012."
 )
 QUASI = ("job", "city", "sex")
 COLUMNS = (*QUASI, "account", "bill")
@@ -68,7 +68,6 @@ def reproduce(*, quick: bool = False, seed: int = 1) -> Reproduction:
     """The whole paper; nothing in it is random, and nothing takes long."""
     del seed
     items = (*table_1(), *scores(), *nine_cases(), *extensions())
-    figures = (Numbered("Section 3.6", weight_of_quantity()),)
     setting = (
         "Table 1 is the printed one. " + UNPRINTED,
         (
@@ -76,7 +75,7 @@ def reproduce(*, quick: bool = False, seed: int = 1) -> Reproduction:
             "400: 0.3, up to 700: 0.5, above: 1."
         ),
     )
-    return Reproduction("mscore", TITLE, REFERENCE, items, figures, tables(), setting, quick)
+    return Reproduction("mscore", TITLE, REFERENCE, items, (), tables(), setting, quick, own=(weight_of_quantity(),))
 
 
 def relation(one: Sequence[Any], other: Sequence[Any]) -> str:
@@ -241,7 +240,7 @@ def tables() -> tuple[Table, ...]:
     )
     uses = (
         ("1. Anomaly detection", "discreet misuse anomalies"),
-        ("2. Handling of leakage incidents", "discreet misuse triage"),
+        ("2. Handling of leakage incidents", "discreet misuse incidents"),
         ("3. Dynamic Misuseability-Based Access Control (DMBAC)", "discreet gateway"),
         ("4. Reducing the misuseability of the data", "discreet misuse reduce"),
     )
