@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 
 def percent(share: float, *, below: str = "fewer than ", above: str = "more than ") -> str:
@@ -74,3 +76,17 @@ def people_in_rows(people: int, rows: int | None) -> str:
     """
     number = f"{people:,} {'person' if people == 1 else 'people'}"
     return number if rows is None else f"{number} in {rows:,} rows"
+
+
+def formula_words(formulas: Mapping[str, Any]) -> Iterator[str]:
+    """What became of cells that a spreadsheet would run, where there is something to say.
+
+    >>> [*formula_words({"mode": "quote", "cells": 2})]
+    ['2 cells begin like a formula; an apostrophe was put before them, so that no spreadsheet runs them.']
+    """
+    number = formulas["cells"]
+    cells, them = ("cell begins", "it") if number == 1 else ("cells begin", "them")
+    if formulas["mode"] == "keep":
+        yield "Cells that begin like a formula were left as they are: do not open the file in a spreadsheet."
+    elif number:
+        yield f"{number:,} {cells} like a formula; an apostrophe was put before {them}, so that no spreadsheet runs {them}."

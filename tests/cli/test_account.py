@@ -1,4 +1,4 @@
-"""`discreet account`: accounts that no custodian is behind, and how a house that nobody else could decide in gets going."""
+"""`discreet account`: accounts that no administrator is behind, and how a house that nobody else could decide in gets going."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ OTHER = {"password": "another sentence for tests", "again": "another sentence fo
 
 @pytest.fixture
 def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FastAPI]:
-    """A house in which the first custodian has invited everybody."""
+    """A house in which one administrator has invited everybody but the first custodian."""
     monkeypatch.setenv("DISCREET_KEYS", str(tmp_path / "keys"))
     store = str(tmp_path / "store.db")
     app = create_app(Settings(store=store, data=tmp_path / "data", origin=ORIGIN, hashing=CHEAP))
-    first = credentials.first_link(app.state.site)
-    assert first is not None
-    assert Browser(app).post(first.removeprefix(ORIGIN), {"name": "first", **NEW}).status_code == 303
-    page = signed_in(app, "first").post("/accounts", {"name": "guest", "role": "custodian"}).text
-    assert Browser(app).post(link_on(page), NEW).status_code == 303
+    boss = credentials.first_link(app.state.site, "administrator")
+    assert boss is not None
+    assert Browser(app).post(boss.removeprefix(ORIGIN), {"name": "boss", **NEW}).status_code == 303
+    for name in ("guest", "first"):
+        page = signed_in(app, "boss").post("/accounts", {"name": name, "role": "custodian"}).text
+        assert Browser(app).post(link_on(page), NEW).status_code == 303
     yield app
     app.state.site.close()
 
@@ -50,7 +51,7 @@ def test_an_account_from_the_operator_is_a_second_person(app: FastAPI) -> None:
     number = propose(first)
     refused = guest.post(f"/gateway/limits/{number}/approve")
     assert refused.status_code == 403
-    assert "first, who proposed this, opened your account" in refused.text
+    assert "boss opened both your account and that of first, gave out a link" in refused.text
     assert "discreet account add NAME" in refused.text
     assert "discreet account link NAME" in refused.text
     second = Browser(app)
@@ -101,7 +102,7 @@ def test_what_does_not_fit_is_said_and_changes_nothing(app: FastAPI, words: list
 
 
 def test_a_closed_account_gets_no_link(app: FastAPI) -> None:
-    signed_in(app, "first").post("/accounts/2/close")
+    signed_in(app, "boss").post("/accounts/2/close")
     done = account(app, "link", "guest")
     assert done.returncode == 2
     assert "The account is closed." in done.stderr

@@ -467,6 +467,9 @@ def test_a_hierarchy_is_drafted_from_common_values(write: Any, tmp_path: Path) -
     everything = run("hierarchy", "init", data, "job", "--all-values", "--json")
     assert json.loads(everything.stdout)["rows"] == [["Baker ", "*"], ["Farmer", "*"], [CANARY, "*"]]
     assert run("hierarchy", "init", data, "wage").returncode == 3
+    rare = run("hierarchy", "init", data, "name", "--out", tmp_path / "name.csv")
+    assert (rare.returncode, (tmp_path / "name.csv").exists()) == (3, False)
+    assert "nothing to list" in rare.stderr
 
 
 def test_levels_are_shown_without_what_few_people_hold(write: Any) -> None:

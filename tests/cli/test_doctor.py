@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from discreet.anonymity.lattice import native_engine
 from discreet.cli.main import BUG, VERBS, cli
 from discreet.cli.verbs.doctor import PACKAGES, PURPOSES, DoctorCheck, examine, requirements
 from discreet.cli.verbs.help_and_demo import EXIT_CODES
@@ -32,9 +33,16 @@ def by_name(checks: list[DoctorCheck]) -> dict[str, DoctorCheck]:
 
 def test_everything_is_there_on_a_machine_that_runs_these_tests() -> None:
     checks = by_name(examine())
-    assert {check.state for name, check in checks.items() if name != "Java"} == {"ok"}
+    assert {check.state for name, check in checks.items() if name not in ("Java", "search engine")} == {"ok"}
     assert checks["extra web"].found.startswith("alembic")
     assert not Path(os.environ["DISCREET_STORE"]).exists()
+
+
+def test_whether_searches_run_in_c_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    for library, state in ((object(), "ok"), (None, "missing")):
+        monkeypatch.setattr(native_engine, "library", lambda library=library: library)
+        check = by_name(examine())["search engine"]
+        assert (check.state, "C compiler" in check.remedy) == (state, library is None)
 
 
 def test_every_extra_that_needs_something_is_looked_at() -> None:

@@ -17,6 +17,7 @@ import discreet
 from discreet.cli.main import cli, in_options, options_of
 from discreet.errors import ColumnError
 from discreet.sources.files.csv_dialect import check_header
+from tests.house.code import nodes
 from tests.house.surface.commands import walked
 from tests.swift import SHIM
 
@@ -39,7 +40,7 @@ def _texts() -> Iterator[tuple[str, bool]]:
     for path in sorted(ROOMS.rglob("*.py")):
         if path.relative_to(ROOMS).parts[0] in SPOKEN_ELSEWHERE:
             continue
-        for raised in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for raised in nodes(path):
             if isinstance(raised, ast.Call) and _makes_error(raised.func):
                 yield from ((_text(argument), True) for argument in raised.args)
                 yield from ((_text(each.value), False) for each in raised.keywords if each.arg == "remedy")

@@ -190,3 +190,22 @@ def test_amounts_are_shown_as_people_write_them(tmp_path: Path) -> None:
         ledger.spend("ann", Fraction(24_631, 125_000), key="a", actor="ann", event="linkage.revealed")
     shown = run("show", "--store", tmp_path / "store.db").stdout.splitlines()[-1].split()
     assert shown[-2:] == ["0.197", "1,999.803"]
+
+
+def test_a_backup_is_taken_verified_and_put_back(tmp_path: Path) -> None:
+    with Ledger.open(tmp_path / "store.db") as ledger:
+        ledger.record(actor="ann", event="web.shown")
+    kept, at = tmp_path / "kept", ["--data", tmp_path / "data"]
+
+    def discreet(*words: str | Path) -> subprocess.CompletedProcess[str]:
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("DISCREET_")}
+        return subprocess.run([SHIM, *map(str, words)], capture_output=True, text=True, check=False, env=environment)
+
+    made = discreet("backup", kept, "--store", tmp_path / "store.db", *at, "--json")
+    assert made.returncode == 0, made.stderr
+    assert json.loads(made.stdout)["entries"] == 2
+    again = ("restore", kept, "--store", tmp_path / "new" / "store.db", *at)
+    assert [discreet(*again).returncode for _ in range(2)] == [0, 2], "nothing is replaced"
+    assert discreet("restore", kept, "--verify").returncode == 0
+    (kept / "store.db").write_bytes(b"x")
+    assert discreet("restore", kept, "--verify").returncode == 6

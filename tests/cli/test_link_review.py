@@ -114,7 +114,7 @@ def test_a_refusal_is_said_and_the_review_goes_on(place: Path) -> None:
 def test_after_the_last_pair_there_is_a_summary() -> None:
     done("assign", "project", "--worker", "ann")
     told = done("review", "project", "--worker", "ann", typed=" ".join("6" * len(PAIRS)))
-    assert "That was your last pair." in told.stderr
+    assert "That was your last pair: z takes the answer back, q ends." in told.stderr
     assert "7 of 7 pairs decided. Thank you." in told.stdout
     assert "nothing left" in done("review", "project", "--worker", "ann").stderr
     assert refused("review", "project", "--worker", "nobody").exit_code == 2

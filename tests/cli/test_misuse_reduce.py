@@ -50,6 +50,7 @@ def test_a_result_is_reduced_in_three_ways(folder: Path, way: str, rows: int, em
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert (found["way"], found["rows"]["left"], found["empty_cells"]) == (way, rows, empty)
+    assert 0 < found["after"] <= 1 < found["before"]
     with (folder / "less.csv").open(newline="") as file:
         left = list(csv.DictReader(file))
     assert len(left) == rows
@@ -103,7 +104,43 @@ def test_sensitivity_is_learnt_from_a_column_of_value(folder: Path) -> None:
     )
     done = run(folder, "fit", "customers.csv", "--policy", "roles.toml", "--value", "revenue", "--out", "f.toml")
     assert done.returncode == 0, done.stderr
-    assert '"White" = 0.1' in (folder / "f.toml").read_text()
+    learnt = (folder / "f.toml").read_text()
+    assert "White = 0.1" in learnt
+    assert "elicited = " in learnt
     wrong = run(folder, "fit", "customers.csv", "--policy", "roles.toml", "--value", "account", "--column", "age")
     assert wrong.returncode == 3
     assert "Gold" not in wrong.stderr
+
+
+def test_old_weights_and_other_factors_are_said(folder: Path) -> None:
+    """A sensitivity function has an age, and D can be something else than k."""
+    policy = folder / "old.toml"
+    policy.write_text(
+        (folder / "policy.toml")
+        .read_text()
+        .replace("[sensitivity.account]\n", '[sensitivity.account]\nelicited = "2020-02-29"\n', 1)
+    )
+    given = ("result.csv", "--source", "source.csv", "--policy", "old.toml")
+    done = run(folder, "score", *given, "--factor", "l-diversity")
+    assert "Experts said long ago how sensitive values are: account" in done.stderr
+    assert "different values" in done.stdout
+    values = [
+        json.loads(run(folder, "score", *given, "--factor", factor, "--json").stdout)["value"]
+        for factor in ("k", "l-diversity", "alpha-k")
+    ]
+    assert values[0] <= min(values[1:])
+    policy.write_text(policy.read_text().replace("2020-02-29", "2021-02-29"))
+    wrong = run(folder, "score", *given)
+    assert (wrong.returncode, "a day is written as" in wrong.stderr) == (4, True)
+
+
+def test_ways_of_elicitation_are_compared_on_the_same_experts(folder: Path) -> None:
+    assert run(folder, "generate", "--out", "gen", "--days", "5").returncode == 0
+    done = run(folder, "compare", "gen/ann.json", "gen/ben.json", "--out", "study")
+    assert done.returncode == 0, done.stderr
+    assert "record ranking" in done.stdout
+    assert "Agreement between experts" in done.stderr
+    assert {path.name for path in (folder / "study").iterdir()} == {"answers.csv", "scores.csv"}
+    assert run(folder, "compare", "gen/ann.json", "--out", "study").returncode == 2, "nothing is overwritten"
+    found = json.loads(run(folder, "compare", "gen/ann.json", "gen/ben.json", "--json").stdout)
+    assert set(found["between_experts"]) == {"record ranking", "pairwise comparison", "both"}

@@ -91,6 +91,7 @@ NO_JSON = {
     "gateway explain",
     "gateway grants",
     "help",
+    "ledger rotate-key",
     "report init",
     "serve",
 }

@@ -53,7 +53,8 @@ def test_numbers_as_json(folder: Path) -> None:
     assert set(told["modes"]["marks"][0]) == {"attack", "auc", "floor", "precision", "guessing"}
 
 
-def test_too_few_marks_are_refused(folder: Path) -> None:
-    done = attack(folder, "--mode", "marks", "--k", "60")
-    assert done.returncode == 5
-    assert "below 30" in done.stderr
+def test_where_no_class_is_a_mark_no_decoy_is_found(folder: Path) -> None:
+    """Single rows are marks there, and the copies hold no decoys."""
+    done = attack(folder, "--mode", "marks", "--k", "400", "--suppression", "0.9", "--json")
+    assert done.returncode == 0, done.stderr
+    assert {row["precision"] for row in json.loads(done.stdout)["modes"]["marks"]} == {0.0}

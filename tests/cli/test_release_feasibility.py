@@ -36,7 +36,7 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_findings_in_words_and_the_grid_as_a_table(folder: Path) -> None:
-    done = run(folder, "--population", "census.csv", "--grid", "--report", "room.html")
+    done = run(folder, "--population", "census.csv", "--grid", "--report", "grid.html")
     assert done.returncode == 0, done.stderr
     assert "room for decoys in 2 classes" in done.stdout
     assert (
@@ -44,7 +44,7 @@ def test_findings_in_words_and_the_grid_as_a_table(folder: Path) -> None:
         == 25
     )
     assert "not possible" in done.stdout
-    page = (folder / "room.html").read_text(encoding="utf-8")
+    page = (folder / "grid.html").read_text(encoding="utf-8")
     assert "Other limits" in page
     assert ">301<" not in page
 

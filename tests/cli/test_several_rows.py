@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from discreet.cli.main import cli
-from discreet.errors import PolicyError
+from discreet.errors import DiscreetError, PolicyError
 
 PEOPLE, YEARS = 60, 4
 
@@ -86,6 +86,20 @@ def test_a_published_number_that_ties_rows_together_is_said(panel: Path) -> None
     assert "tie the rows" not in run("anonymise", panel / "panel.csv", *by).stderr
 
 
+def test_what_ties_rows_together_is_published_only_if_the_policy_says_so(panel: Path, tmp_path: Path) -> None:
+    out = tmp_path / "safe.csv"
+    by = ("--k", 2, "--out", out)
+    with pytest.raises(PolicyError, match=r"nr .other") as refused:
+        run("anonymise", panel / "panel.csv", "--policy", panel / "tied.toml", *by)
+    assert refused.value.exit_code == 4
+    assert not out.exists()
+    said = (panel / "tied.toml").read_text(encoding="utf-8").replace("[data]", "[data]\npublish_person = true")
+    (panel / "said.toml").write_text(said, encoding="utf-8")
+    result = run("anonymise", panel / "panel.csv", "--policy", panel / "said.toml", *by)
+    assert "tie the rows of a person together" in result.stderr
+    assert "nr" in out.read_text(encoding="utf-8").splitlines()[0]
+
+
 def test_a_published_panel_is_measured_as_the_people_behind_it(panel: Path, tmp_path: Path) -> None:
     """The published file has no numbers of people; those of the data say who is behind its rows."""
     from discreet.policy import Policy
@@ -101,3 +115,21 @@ def test_a_published_panel_is_measured_as_the_people_behind_it(panel: Path, tmp_
     assert (found.remaining.records, found.remaining.rows) == (60, 239)
     assert found.remaining.k >= 5
     assert "union" in found.remaining.inference
+
+
+def test_a_column_that_cannot_be_predicted_is_refused_before_anything_is_written(panel: Path, tmp_path: Path) -> None:
+    out = tmp_path / "safe.csv"
+    with pytest.raises(DiscreetError, match="nix"):
+        run(
+            "anonymise",
+            panel / "panel.csv",
+            "--policy",
+            panel / "policy.toml",
+            "--k",
+            2,
+            "--target",
+            "nix",
+            "--out",
+            out,
+        )
+    assert not out.exists()

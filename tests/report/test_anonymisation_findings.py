@@ -90,11 +90,11 @@ def test_every_loss_has_words(kind: str, words: str) -> None:
 
 def test_the_risk_before_and_after() -> None:
     assert headline("one left out", 2) == (
-        "1 of 14 people (7.1 %) could be singled out before; now nobody can be. The highest risk of anybody falls from "
+        "1 of 14 people (7.1 %) could be singled out by the quasi-identifiers before; now nobody can be. The highest risk of anybody falls from "
         "100 % to 16.7 %, the average risk falls from 21.4 % to 15.4 %."
     )
     assert headline("unchanged", 2) == (
-        "Nobody could be singled out before, and nobody can be now. The highest risk of anybody stays at 20 %, the average "
+        "Nobody could be singled out by the quasi-identifiers before, and nobody can be now. The highest risk of anybody stays at 20 %, the average "
         "risk stays at 16.7 %."
     )
 

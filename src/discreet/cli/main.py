@@ -67,6 +67,7 @@ VERBS = {
     "anonymise": ("anonymise", "command", "Write the least generalised table within a limit."),
     "assess": ("assess", "assess", "Measure the risk of publishing a table."),
     "attack": ("attack", "command", "Predict a planning adversary's attack, and what deters it."),
+    "backup": ("ledger", "backup", "Back up store, keys and data folder, while they are used."),
     "compare": ("anonymise", "comparison", "Compare the tables that several limits would give."),
     "completion": ("help_and_demo", "completion", "Print a script that completes commands in a shell."),
     "demo": ("help_and_demo", "demo", "Walk through every capability on generated people."),
@@ -83,6 +84,7 @@ VERBS = {
     "release": ("release", "command", "Give every recipient a traceable copy."),
     "report": ("ledger", "report", "Report on a whole data-sharing project."),
     "reproduce": ("reproduce", "command", "Compute what a paper prints, with a verdict on every number."),
+    "restore": ("ledger", "restore", "Verify a backup, and put it back."),
     "serve": ("serve", "command", "Run the web application."),
     "trace": ("trace", "command", "Identify which recipient's copy a leak came from."),
 }

@@ -20,13 +20,13 @@ from discreet.errors import UsageError
 
 if TYPE_CHECKING:
     from discreet import Policy, Table
-    from discreet.risk.inference import Giveaway
+    from discreet.risk.giveaways import Telling
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 SEED = "The same seed gives the same {}."
 ROLES = "Policy that gives the columns their roles."
 MOST_GIVEAWAYS = 10
-"""Pairs of columns that are warned about one by one."""
+"""Columns, or pairs of them, that are warned about one by one."""
 ACTOR = "Who does this, for the ledger [your user name]."
 HIERARCHIES = "Policy with roles and hierarchies."
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -188,6 +188,14 @@ population_option = option(
 )
 
 
+def address_of(text: str, option: str) -> tuple[str, int]:
+    """The host and port that an option gives."""
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdigit() or int(port) > 65_535:
+        raise UsageError(f"{option} is not understood.", remedy="Write it as HOST:PORT, such as 127.0.0.1:6432.")
+    return host.strip("[]"), int(port)
+
+
 def acting(name: str | None) -> str:
     """The person acting: the name given, or that of the user of this machine."""
     import getpass  # few commands need it
@@ -248,11 +256,11 @@ def tied_rows_notes(table: Table) -> list[str]:
     return [f'Note: {", ".join(names)} {tied}, which no figure here considers; role = "drop" leaves it out.']
 
 
-def giveaway_notes(found: Sequence[Giveaway]) -> list[str]:
-    """What to say where a published column says what was made coarser."""
+def giveaway_notes(found: Sequence[Telling]) -> list[str]:
+    """What to say where a published column singles people out, or says what was made coarser."""
     notes = [f"Warning: {giveaway.words()}" for giveaway in found[:MOST_GIVEAWAYS]]
     if len(found) > MOST_GIVEAWAYS:
-        notes.append(f"Warning: {len(found) - MOST_GIVEAWAYS} more such pairs of columns; --json lists all.")
+        notes.append(f"Warning: {len(found) - MOST_GIVEAWAYS} more such columns, or pairs of them; --json lists all.")
     return notes
 
 

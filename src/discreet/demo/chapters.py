@@ -14,8 +14,8 @@ import click
 
 from discreet import __version__
 from discreet.anonymity import anonymise
+from discreet.attacker.extensions import DRAFT
 from discreet.cli.output import finding_lines, paragraph, working, write_text
-from discreet.cli.verbs.attack import DRAFT
 from discreet.errors import UsageError
 from discreet.misuse import Sensitivity, prepare, reduce_rows, score
 from discreet.people import DemoFiles

@@ -103,9 +103,10 @@ def _release_and_trace(folder: Path, stage: DemoStage, ledger: Ledger) -> Contra
                     raise
         copies = spring.write(folder / "copies")
     marks, rows = len(spring.manifest.codebook.marks), ", ".join(f"{copy.rows:,}" for copy in copies)
+    single = spring.preflight["row_marks"]
     narrate(
         f"Three recipients get a copy each, in classes of at least {spring.manifest.settings.k} people who look alike: {rows} rows. "
-        f"A secret decides which of {marks} small classes, half real and half decoys, each copy has; a copy lacks "
+        f"A secret decides which of {marks} small classes, half real and half decoys, and which of {single} single rows each copy has; it lacks "
         f"{brief_percent(spring.preflight['rows_lost'])} of the rows. The sealed list is committed to in the ledger."
     )
     # Half of the rows of one copy: the first, as their order is random.

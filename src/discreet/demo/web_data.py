@@ -230,7 +230,7 @@ def begin(settings: Settings) -> None:
             for _ in range(2):
                 start = int(chosen.integers(0, 4_000))
                 analyst.ask(range(start, start + int(chosen.integers(40, 160))), USUAL, alike=45)
-            analyst.count(40 + 23 * day)
+            analyst.count(12 + 5 * day)  # few groups: the audit of what they say together is cubic
             if day < DAYS - 1:
                 hoarder.ask(range(10 * day, 10 * day + 3), USUAL, alike=25)
             if day == DAYS - 2:
@@ -399,6 +399,9 @@ def furnish(site: Site) -> list[Visitor]:
         visitors.append(visitor)
     for bring in STEPS:
         bring(site)
+    site.visitors = tuple(
+        (visitor.name, visitor.role, visitor.password) for visitor in visitors if visitor.name in ROLES
+    )
     return visitors
 
 

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from discreet.reference.report import case_study_findings, case_study_page
     from discreet.report.anonymisation import anonymised_page
-    from discreet.report.anonymisation_findings import anonymised_findings, formula_words, given_words
+    from discreet.report.anonymisation_findings import anonymised_findings, given_words
     from discreet.report.assessment import assessment_page
     from discreet.report.assessment_findings import findings, profile_findings
     from discreet.report.attack import attack_findings, attack_page
-    from discreet.report.comparison import comparison_page, levels_in_words
+    from discreet.report.comparison import accuracy_words, comparison_page, levels_in_words
     from discreet.report.feasibility import feasibility_findings, feasibility_page
     from discreet.report.linkage import pairs_findings, pairs_page
     from discreet.report.misuse import anomalies_page, anomaly_findings, incident_findings, incidents_page
     from discreet.report.toolkit.page import Finding
     from discreet.report.trace import traced_findings, traced_page
-    from discreet.report.utility import accuracy_words
+    from discreet.wording import formula_words
 
 __all__ = [
     "Finding",
@@ -52,16 +52,16 @@ __all__ = [
 _REPORTS = {
     "discreet.reference.report": ("case_study_findings", "case_study_page"),
     "discreet.report.anonymisation": ("anonymised_page",),
-    "discreet.report.anonymisation_findings": ("anonymised_findings", "formula_words", "given_words"),
+    "discreet.report.anonymisation_findings": ("anonymised_findings", "given_words"),
+    "discreet.wording": ("formula_words",),
     "discreet.report.assessment": ("assessment_page",),
     "discreet.report.assessment_findings": ("findings", "profile_findings"),
     "discreet.report.attack": ("attack_findings", "attack_page"),
-    "discreet.report.comparison": ("comparison_page", "levels_in_words"),
+    "discreet.report.comparison": ("accuracy_words", "comparison_page", "levels_in_words"),
     "discreet.report.feasibility": ("feasibility_findings", "feasibility_page"),
     "discreet.report.linkage": ("pairs_findings", "pairs_page"),
     "discreet.report.misuse": ("anomalies_page", "anomaly_findings", "incident_findings", "incidents_page"),
     "discreet.report.toolkit.page": ("Finding",),
-    "discreet.report.utility": ("accuracy_words",),
     "discreet.report.trace": ("traced_findings", "traced_page"),
 }
 

@@ -11,17 +11,17 @@ from discreet.anonymity.limits import AverageRisk, Closeness, Diversity, KMap, P
 from discreet.anonymity.utility import UtilityMeasures
 from discreet.policy import Policy
 from discreet.report.anonymisation_charts import pictures
-from discreet.report.anonymisation_findings import LOSSES, Case, by_topic, formula_words
+from discreet.report.anonymisation_findings import LOSSES, Case, by_topic
 from discreet.report.assessment import REFERENCES as MEASURES
 from discreet.report.assessment import measures, parameters
+from discreet.report.comparison import utility_part
 from discreet.report.toolkit import page
 from discreet.report.toolkit.html import Child, element, join
 from discreet.report.toolkit.page import Cell, Pill, Row, Table, bullets
 from discreet.report.toolkit.words import every, people
-from discreet.report.utility import utility_part
 from discreet.risk import Assessment
-from discreet.risk.inference import Giveaway
-from discreet.wording import people_in_rows, percent
+from discreet.risk.giveaways import Telling
+from discreet.wording import formula_words, people_in_rows, percent
 
 ELSEWHERE = {"certificate": "method"}
 """Where a finding without a picture leads."""
@@ -38,6 +38,7 @@ REFERENCES = {
     "Journal of the American Medical Informatics Association 16(5).",
     "lefevre": "LeFevre, K., DeWitt, D. J. & Ramakrishnan, R. (2006). Mondrian multidimensional k-anonymity. ICDE.",
     "iyengar": "Iyengar, V. S. (2002). Transforming data to satisfy privacy constraints. KDD.",
+    "ghinita": "Ghinita, G., Karras, P., Kalnis, P. & Mamoulis, N. (2007). Fast data anonymization with low information loss. VLDB.",
     "bayardo": "Bayardo, R. J. & Agrawal, R. (2005). Data privacy through optimal k-anonymization. ICDE.",
     "precision": "Sweeney, L. (2002). Achieving k-anonymity privacy protection using generalization and suppression. "
     "International Journal of Uncertainty, Fuzziness and Knowledge-Based Systems 10(5).",
@@ -49,6 +50,7 @@ REFERENCES = {
 CITED = {
     "iyengar": "Iyengar 2002",
     "lefevre": "LeFevre et al. 2006",
+    "ghinita": "Ghinita et al. 2007",
     "bayardo": "Bayardo & Agrawal 2005",
     "ola": "El Emam et al. 2009",
     "precision": "Sweeney 2002",
@@ -78,7 +80,7 @@ def anonymised_page(
     lattice: Sequence[Seen] = (),
     formulas: Mapping[str, Any] | None = None,
     utility: UtilityMeasures | None = None,
-    away: Sequence[Giveaway] = (),
+    away: Sequence[Telling] = (),
 ) -> str:
     """The report: findings, the picture behind each, what was done, what remains, parameters, method, command.
 
@@ -130,7 +132,7 @@ def anonymised_parts(
     lattice: Sequence[Seen] = (),
     formulas: Mapping[str, Any] | None = None,
     utility: UtilityMeasures | None = None,
-    away: Sequence[Giveaway] = (),
+    away: Sequence[Telling] = (),
 ) -> list[page.Part]:
     """The sections of the report, for pages that have a frame of their own."""
     figures = list(pictures(case, frontier, lattice))
@@ -139,9 +141,7 @@ def anonymised_parts(
         page.evidence(figures),
         page.section("done", "What was done", *done(case, formulas)),
         *([] if utility is None else [utility_part(utility)]),
-        page.remains(
-            "This table does not protect from everything:", [*(giveaway.words() for giveaway in away), *remains(case)]
-        ),
+        page.remains("This table does not protect from everything:", [*(one.words() for one in away), *remains(case)]),
         page.parameters("What was chosen before searching", chosen(case), policy),
         page.method(method(case), references(case)),
         page.reproduce(command, note=page.policy_note(policy)),

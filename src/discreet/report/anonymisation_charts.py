@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from discreet.anonymity import Certificate, Point, Seen
@@ -25,7 +25,7 @@ from discreet.report.charts.axes import (
 from discreet.report.charts.bars import Bar, Drawing, Fill, Group, Segment, segmented_bar, text
 from discreet.report.charts.lattice import MOST_STEPS, Lattice, Step, lattice_chart
 from discreet.report.toolkit import words
-from discreet.report.toolkit.html import Markup, join
+from discreet.report.toolkit.html import Markup, element, join
 from discreet.report.toolkit.page import Figure, Table
 from discreet.report.toolkit.words import agree, listed, one_in, people, plural
 from discreet.risk import Assessment
@@ -291,12 +291,15 @@ def _readable_labels(frame: Frame, spots: Sequence[Spot], width: int) -> dict[in
 
 
 # Every combination of levels, and why nothing better exists.
-def lattice_of(nodes: Sequence[Seen], chosen: tuple[int, ...] | None) -> Lattice:
-    """Combinations by the sum of their levels, in at most so many steps."""
+def lattice_of(
+    nodes: Sequence[Seen], chosen: tuple[int, ...] | None, address: Callable[[tuple[int, ...]], str] | None = None
+) -> Lattice:
+    """Combinations by the sum of their levels, in at most so many steps; `address` says where each leads."""
     top = max(sum(seen.node) for seen in nodes)
     wide = math.ceil((top + 1) / MOST_STEPS)
     starts = range(0, top + 1, wide)
     losses: list[list[float]] = [[] for _ in starts]
+    ways: list[list[str]] = [[] for _ in starts]
     refused, position = [0 for _ in starts], None
     for seen in nodes:
         step = sum(seen.node) // wide
@@ -306,8 +309,17 @@ def lattice_of(nodes: Sequence[Seen], chosen: tuple[int, ...] | None) -> Lattice
         if seen.node == chosen:
             position = step, len(losses[step])
         losses[step].append(seen.loss)
+        if address is not None:
+            ways[step].append(address(seen.node))
     ends = [min(top, start + wide - 1) for start in starts]
-    return Lattice(tuple(map(Step, starts, ends, refused, map(tuple, losses))), position)
+    return Lattice(tuple(map(Step, starts, ends, refused, map(tuple, losses), map(tuple, ways))), position)
+
+
+def lattice_map(nodes: Sequence[Seen], chosen: tuple[int, ...], address: Callable[[tuple[int, ...]], str]) -> Markup:
+    """The same for a page: each mark leads to its combination."""
+    drawn = lattice_chart(lattice_of(nodes, chosen, address))
+    size = {"class_": drawn.class_, "width": "100%", "height": str(drawn.height)}
+    return element("svg", drawn.parts, role="group", aria_label="Every combination of levels, by sum and loss", **size)
 
 
 def lattice(case: Case, nodes: Sequence[Seen]) -> Figure:

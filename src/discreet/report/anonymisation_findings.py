@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -71,6 +70,12 @@ LOSSES = {
             "how far up its hierarchy each column is published, averaged over columns",
             f"The loss of precision is {{loss}} {SCALE}",
             "precision",
+        ),
+        Loss(
+            "gcp",
+            "the share of its column that each published value covers, nothing for one value alone (global certainty penalty)",
+            f"The global certainty penalty is {{loss}} {SCALE}",
+            "ghinita",
         ),
         Loss(
             "entropy",
@@ -309,10 +314,10 @@ def cost(case: Case) -> Finding:
 def risk(case: Case, after: Assessment, views: tuple[str, Reidentification, Reidentification]) -> Finding:
     """Who can be singled out, and how the risk moved."""
     before, name, then, now = case.before, *views
-    alone = "Nobody could be singled out before, and nobody can be now."
+    alone = "Nobody could be singled out by the quasi-identifiers before, and nobody can be now."
     if before.uniques or after.uniques:
         still = lowered(part(after.uniques, after.records)) if after.uniques else "nobody"
-        alone = f"{part(before.uniques, before.records)} could be singled out before; now {still} can be."
+        alone = f"{part(before.uniques, before.records)} could be singled out by the quasi-identifiers before; now {still} can be."
     number, threshold = at_risk(after), one_in(after.threshold)
     above = f"{people(number)} {agree(number, 'is', 'are')} above the threshold of {threshold}"
     if not number:
@@ -344,22 +349,6 @@ def given_words(result: Anonymised) -> str:
         missing += f", but at most {result.limits.suppressible:,} may be: nothing is written"
     optimum = optimum_words(result.optimum, loss=result.loss, loss_name=result.loss_name)
     return f"Levels were given, not searched. {missing}. {optimum}"
-
-
-def formula_words(formulas: Mapping[str, Any]) -> Iterator[str]:
-    """What became of cells that a spreadsheet would run, where there is something to say.
-
-    >>> [*formula_words({"mode": "quote", "cells": 2})]
-    ['2 cells begin like a formula; an apostrophe was put before them, so that no spreadsheet runs them.']
-    """
-    if formulas["mode"] == "keep":
-        yield "Cells that begin like a formula were left as they are: do not open the file in a spreadsheet."
-    elif formulas["cells"]:
-        number = formulas["cells"]
-        yield (
-            f"{plural(number, 'cell')} {agree(number, 'begins', 'begin')} like a formula; an apostrophe was put before "
-            f"{agree(number, 'it', 'them')}, so that no spreadsheet runs {agree(number, 'it', 'them')}."
-        )
 
 
 def proof(case: Case) -> Finding:

@@ -14,7 +14,7 @@ from discreet.report.toolkit.html import Child, join
 from discreet.report.toolkit.page import Cell, Figure, Row, Table, card, cards, folded_table
 from discreet.report.toolkit.words import amount, crowd, decimal, every, one_in, people, plural, points
 from discreet.risk import Assessment, Band, PopulationUniqueness, Profile
-from discreet.risk.inference import Giveaway
+from discreet.risk.giveaways import Telling
 from discreet.wording import brief_percent, people_in_rows, percent
 
 STANDING: dict[Fill, str] = {"risk": "at risk", "partly": "partly at risk", "plain": "within the threshold"}
@@ -287,7 +287,7 @@ def assessment_page(
     version: str,
     policy: Policy | None = None,
     profile: Profile | None = None,
-    away: Sequence[Giveaway] = (),
+    away: Sequence[Telling] = (),
 ) -> str:
     """The report: findings, the picture behind each, measures, what remains, parameters, method, command."""
     return page.document(
@@ -308,7 +308,7 @@ def assessment_parts(
     command: str,
     policy: Policy | None = None,
     profile: Profile | None = None,
-    away: Sequence[Giveaway] = (),
+    away: Sequence[Telling] = (),
 ) -> list[page.Part]:
     """The sections of the report, for pages that have a frame of their own."""
     figures = list(pictures(assessment, profile))

@@ -285,7 +285,7 @@ def limits(grid: FeasibilityGrid) -> tuple[Table, Table]:
     return (
         at_each(
             f"The least lossy table at each pair of limits (levels of {names})",
-            ("Levels", lambda found: ", ".join(str(level) for level in found.levels.values())),
+            ("Levels", lambda found: ", ".join(str(level) for level in found.levels.values()) or "boxes"),
             ("Left out", lambda found: f"{found.suppressed:,} ({percent(found.suppressed / found.records)})"),
             ("Classes", lambda found: f"{found.classes:,}"),
             ("Close to k", lambda found: f"{found.close_to_k:,}"),
@@ -306,7 +306,10 @@ def parameters(found: Feasibility) -> list[Row]:
         ("k", f"{found.k:,}: so many people look alike at least"),
         ("Left out", f"at most {_asked(found.suppression)} of the people"),
         ("Loss", join(element("code", found.loss_name), ", to be as small as possible")),
-        ("Levels", join(", ".join(f"{name} {level}" for name, level in found.levels.items()))),
+        (
+            "Levels",
+            join(", ".join(f"{name} {level}" for name, level in found.levels.items()) or "boxes, class by class"),
+        ),
         ("People in the data", people(found.records)),
         (
             "Population",
@@ -323,6 +326,14 @@ def remains(found: Feasibility) -> tuple[str, ...]:
 
 def method(found: Feasibility, grid: FeasibilityGrid | None) -> Iterator[str]:
     """How room for decoys was counted."""
+    if not found.levels:
+        yield (
+            f"People are published in boxes of at least {found.k:,}, class by class (Mondrian, LeFevre et al. 2006). The link count "
+            "of a box is the number of people of the population in it. Candidates are classes of the values as they came, of "
+            "people of the population in no box, with at least k people and fewer than the least link count of a box (Antonatos "
+            "et al. 2019, Algorithm 1)."
+        )
+        return
     yield (
         f"The data are generalised to the least lossy combination of levels (`{found.loss_name}`) at which at most the "
         f"allowed share of people is in classes of fewer than {found.k:,}; these are left out (Samarati & Sweeney 1998)."

@@ -18,10 +18,9 @@ REMAINS = points("""
   be distinguished from one who leaked on purpose.
 - The error rate holds for recipients whose bits had no part in what was traced. It does not hold against a party who
   knows another recipient's copy and makes up claims or rows to point there.
-- That nobody is accused clears nobody. In trials a leaker who left out, filled up or relabelled the classes of doubtful
-  size was never named, nor one who retained one quasi-identifier and renamed the others, or who published tables of
-  counts. Of three who colluded by showing what only a minority of them holds, one was named in 46 % of cases; of four
-  or more, none.
+- That nobody is accused clears nobody. A part of the rows, or rows that were changed beyond recognition, may hold too
+  few marks. Of a release without row marks, such as one of an earlier version, a leaker who left out, filled up or
+  relabelled the classes of doubtful size was never named.
 - Audits must be left out without looking at who holds what, and the same trace must not be repeated with other choices.
 - Keep this report with those who must decide: it names recipients.""")
 CLAIMS = points("""
@@ -32,10 +31,12 @@ CLAIMS = points("""
   (Ville 1939).""")
 LEAK = points("""
 - Columns are recognised by name, and the level of each by its labels. At that granularity the rows of every copy and of
-  every mark fall into cells, and the likelihood of the file is worked out for each recipient's marks: for one copy, and
-  for two or three put together by rows, by classes in turns, by union and by intersection.
-- The p-value is the rank among recipients who never were, drawn by the same secret probabilities; ties count against an
-  accusation. It is valid whatever the leaker did. A recipient is accused at alpha/N.""")
+  every mark fall into cells. Single rows and decoys are looked for by all other columns; how well rows agree that are
+  there, and rows that are not, is learnt from control rows, which every copy holds.
+- The e-value of a recipient is a product over marks of how likely what was seen is with its bit and the copies of up to
+  nine others, divided by the average over both bits; how copies were put together is learnt from earlier marks. It is 1
+  on average for an innocent recipient, whatever the leaker did. A recipient is accused when it reaches N/alpha; the
+  p-value is one over it.""")
 REFERENCES = points("""
 - Grünwald, P., de Heide, R. & Koolen, W. (2024). Safe testing. Journal of the Royal Statistical Society B 86(5).
 - Tardos, G. (2008). Optimal probabilistic fingerprint codes. Journal of the ACM 55(2).
@@ -103,8 +104,7 @@ def recipients(trace: Trace) -> Figure:
         "The evidence (e-value) is 1 on average for an innocent recipient. It grows with every mark that was hit and is in "
         "the copy, and falls with every one that is not."
         if trace.kind == "claims"
-        else f"How rare the fit of the copy is: one in so many of {trace.dummies or 0:,} recipients who never were fits the "
-        "file as well."
+        else "How rare the fit of the copy is: at most one in so many innocent recipients fits the file as well."
     )
     bars = tuple(
         Bar(

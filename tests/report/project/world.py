@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from discreet.anonymity import anonymise
-from discreet.cli.verbs.attack import DRAFT
+from discreet.attacker.extensions import DRAFT
 from discreet.demo.chapters import DemoStage, fresh_store, open_ledger
 from discreet.demo.store_chapters import what_it_costs_to_link, who_leaked_it
 from discreet.gateway.enforcement.exposure_accounts import Books, ExposureAccount, with_seen
@@ -43,7 +43,7 @@ def furnish(folder: Path) -> Path:
 
 
 async def _ask(ledger: Ledger, policy: Policy) -> None:
-    """As the gateway does: ann gets a result, eve two and a refusal, bob one that never reached him."""
+    """As the gateway does: ann gets a result, eve two and a refusal, bob one whose end was not seen."""
     ledger.record(actor="gateway", event="gateway.started", subject="database:clinic", details={"mode": "enforce"})
     await asks(ledger, policy, "ann", ["1"])
     eve = await asks(ledger, policy, "eve", ["1", "2"])
@@ -63,5 +63,6 @@ async def asks(
         told = {"rows": 1, "limit": f"{limit:g}", "decision": "release", "columns": "diagnosis"}
         granted = await account.grant(after, told)
         assert granted is not None
-        await (account.settle(granted) if reach else account.take_back(granted))
+        if reach:
+            await account.settle(granted)
     return account

@@ -36,9 +36,9 @@ from discreet.errors import UsageError
 from discreet.policy import Policy
 from discreet.policy.schema import Formulas
 from discreet.risk import assess
-from discreet.risk.inference import coarser_at, giveaways
+from discreet.risk.giveaways import coarser_at, giveaways, singling_columns
 from discreet.sources import read
-from discreet.wording import brief_percent, fine_percent
+from discreet.wording import brief_percent, fine_percent, formula_words
 
 if TYPE_CHECKING:
     from discreet.cli.progress import ProgressLine
@@ -85,7 +85,8 @@ HINT = (
 @option(
     "--diversity",
     metavar="L",
-    help='l-diversity: at least L values of each sensitive column, or JSON: {"l": 3, "kind": "entropy"}.',
+    help='l-diversity: at least L values of each sensitive column, or JSON: {"l": 3, "kind": "entropy"}, or '
+    '{"union": 2} for the column union only.',
 )
 @option(
     "--closeness",
@@ -177,18 +178,21 @@ def command(
             keywords["levels"] = _levels(keywords["levels"])
         result = anonymise(data, watch=watched(line, data.name, hint="time_limit" not in keywords), **keywords)
     target = None if result.exceeded else target
+    measured = cache(lambda: result.measures(target=predicted))
+    if predicted is not None:
+        measured()  # a column that is none is refused before anything is written
     with working("Writing the table and verifying it", data):
         written = None if target is None else result.write(target, overwrite=overwrite)
         changed = None if target is None else result.formulas(target)
     notes = [*dialect_notes(data, chosen=True), *unconfirmed_notes(policy), *_idle_options(options)]
     if changed is not None:
-        notes += report.formula_words(changed)
+        notes += formula_words(changed)
     if data.undeclared:
         notes.append(
             f"Note: the policy gives no role to {', '.join(data.undeclared)}; nothing can be written before it does."
         )
-    away = giveaways(data, coarser_at(policy, result.levels))
-    notes += [*repeated_notes(data), *tied_rows_notes(data), *giveaway_notes(away)]
+    away, singling = giveaways(data, coarser_at(policy, result.levels)), singling_columns(data)
+    notes += [*repeated_notes(data), *tied_rows_notes(data), *giveaway_notes([*singling, *away])]
     if target is not None:
         notes.append(
             f"Wrote {written:,} rows to {PASSWORD.sub('//', target.partition('?')[0])}, verified class by class."
@@ -202,7 +206,6 @@ def command(
     if result.rows is not None:
         of_rows = f" ({result.rows - result.suppressed_rows:,} of {result.rows:,} rows)"
         lost = f"{result.suppressed_rows:,} rows of {result.suppressed:,} people suppressed"
-    measured = cache(lambda: result.measures(target=predicted))
     words = [
         heading(f"{data.name}: {remaining:,} of {result.records:,} people{of_rows} in {result.classes:,} classes"),
         f"{result.loss_name} {result.loss:.6g}; {lost}; {'; '.join(result.requirements)}.",
@@ -234,7 +237,7 @@ def command(
             lattice=sweep(result.recoding.classes, result.limits, loss=result.loss_name) if small else (),
             formulas=changed,
             utility=measured(),
-            away=away,
+            away=[*singling, *away],
             **stamp,
         )
 
@@ -248,6 +251,7 @@ def command(
             "formulas": changed,
             "measures": measured().to_dict(),
             "gives_away": [giveaway.to_dict() for giveaway in away],
+            "singles_out": [column.to_dict() for column in singling],
         },
         words,
         page=page,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from dataclasses import replace
 from pathlib import Path
@@ -80,7 +81,7 @@ def assess(
     Ends with exit code 1 when more people are at risk than the policy's [limits] at_risk allows (none, unless it
     says so), so that a pipeline can stop there.
     """
-    from discreet.risk.inference import giveaways
+    from discreet.risk.giveaways import giveaways, singling_columns
     from discreet.sources.export.record_list import refuse_listing, write_listing
 
     policy = discreet.Policy.load(policy_file)
@@ -101,8 +102,8 @@ def assess(
         have = "columns {} have" if len(data.undeclared) > 1 else "column {} has"
         notes.insert(0, f"Note: {have.format(columns)} no role in the policy and did not count as quasi-identifiers.")
 
-    away = giveaways(data, dict.fromkeys(policy.quasi))
-    notes += giveaway_notes(away)
+    away, singling = giveaways(data, dict.fromkeys(policy.quasi)), singling_columns(data)
+    notes += giveaway_notes([*singling, *away])
     if records is not None:
         with working(f"Writing the risk of every row of {data.name}", data):
             listed_rows = assessment.records()
@@ -118,7 +119,7 @@ def assess(
             "title": f"Risk of {data.name}",
             "source": data.name,
             "policy": data.policy,
-            "away": away,
+            "away": [*singling, *away],
         }
         return report.assessment_page(assessment, profile=profiled, **about, **stamp)
 
@@ -133,6 +134,7 @@ def assess(
             "undeclared": list(data.undeclared),
             "unconfirmed": list(policy.unconfirmed),
             "gives_away": [giveaway.to_dict() for giveaway in away],
+            "singles_out": [column.to_dict() for column in singling],
         },
         [
             heading(
@@ -178,13 +180,13 @@ def profile(source: str, policy_file: str | None, largest: int | None, **written
         lambda: {**profiled.to_dict(), "data": _written(data, profiled)},
         [
             heading(
-                f"{profiled.source}: {people_in_rows(profiled.records, data.rows)}, {len(profiled.columns)} columns"
+                f"{profiled.source}: {people_in_rows(profiled.records, profiled.rows)}, {len(profiled.columns)} columns"
             ),
             "",
             table(headers, rows, numeric=(2, 3, 4)),
             finding_lines(lambda: report.profile_findings(profiled)),
         ],
-        notes=[*dialect_notes(data), *_decimal_notes(profiled)],
+        notes=[*dialect_notes(data), *_found_notes(profiled)],
         next_step=f"discreet policy init {source} --out policy.toml",
     )
 
@@ -198,12 +200,22 @@ def _read(source: str, policy: Policy | None, written: dict[str, str | None]) ->
 
 def _written(data: Table, profiled: Profile) -> dict[str, Any]:
     """How the data are written, as far as that was found out."""
-    return {**data.engine.dialect, **({"decimal": profiled.decimal} if profiled.decimal else {})}
+    found = {"decimal": profiled.decimal, "missing": list(profiled.missing)}
+    return {**data.engine.dialect, **{key: value for key, value in found.items() if value}}
 
 
-def _decimal_notes(profiled: Profile) -> list[str]:
-    """What was found out about numbers."""
-    return ["Note: numbers have a comma before their decimals."] if profiled.decimal else []
+def _found_notes(profiled: Profile) -> list[str]:
+    """What was found out about numbers, and about whose rows there are."""
+    notes = ["Note: numbers have a comma before their decimals."] if profiled.decimal else []
+    if profiled.missing:
+        codes = ", ".join(map(json.dumps, profiled.missing))
+        notes.append(f"Note: read as missing, because all else in a column is numbers or dates: {codes}.")
+    if profiled.person:
+        notes.append(
+            f"Note: {profiled.person} seems to say whose row it is, so people are counted by it. A policy says it for certain: "
+            f'[data] person = {json.dumps(profiled.person, ensure_ascii=False)}, or "row" if each row is a person all the same.'
+        )
+    return notes
 
 
 @click.group(name="policy", short_help="Draft, check and describe policy files.")
@@ -237,11 +249,13 @@ def init(source: str, out: Path | None, as_json: bool, **written: str | None) ->
 
     confirm = shlex.join(["discreet", "policy", "confirm", str(out), "--all"])
     step = f"Read it and correct the roles; then confirm them: {confirm}"
-    for note in [*dialect_notes(data), *_decimal_notes(profiled)]:
+    for note in [*dialect_notes(data), *_found_notes(profiled)]:
         say(note)
     found = data.engine.dialect
     one = {key: found[key] for key in ("encoding", "delimiter", "sheet") if key in found and ", " not in found[key]}
-    hand_over(write_draft(profiled.drafts(), decimal=profiled.decimal, **one), out, next_step=step)
+    hand_over(
+        write_draft(profiled.drafts(), decimal=profiled.decimal, missing=profiled.missing, **one), out, next_step=step
+    )
 
 
 @policy.command(name="check")

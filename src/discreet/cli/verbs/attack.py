@@ -48,22 +48,7 @@ from discreet.wording import people_in_rows
 if TYPE_CHECKING:
     from discreet import Attack
     from discreet.attacker import Attacked
-
-DRAFT = """\
-# What a planning adversary gains, pays and risks. All amounts are in one currency.
-# The numbers are those of a published case study (Xia et al. 2015): put in your own.
-[attack]
-prior = 0.63                 # probability that the target is in the list the adversary can buy
-gain = 8000                  # what a re-identification brings the adversary
-access_cost = 100            # what the list of named people costs
-link_cost = 0                # what linking it with your data costs
-exploit_cost = 10            # what trying one candidate costs
-penalty = 10000              # what the adversary pays when detected
-max_penalties = "unlimited"  # how often they can be made to pay: a number, or "unlimited"
-detection_intercept = -4.59  # attempt number i is detected with probability
-detection_slope = 0.0        #   1 / (1 + exp(-(intercept + slope * i))), i from 0: here 1 in 100, whatever i
-discount = 0.9               # what a step later is worth to the adversary; 1 = time does not matter
-"""
+    from discreet.attacker.extensions import Extensions
 
 
 @click.group(
@@ -71,6 +56,11 @@ discount = 0.9               # what a step later is worth to the adversary; 1 = 
     cls=Verbs,
     verbs={
         "case-study": ("reproduce", "case_study", "Run a case study after a paper, on your people or ours."),
+        "group": (
+            "attack",
+            "group",
+            "Plan one group of look-alikes, with what the attack file adds to the model.",
+        ),
         "init": ("attack", "init", "Draft a file with an adversary's gain, costs and risks."),
         "sweep": ("attack", "sweep", "Vary one parameter and see how decisions change."),
         "table": ("attack", "attack_table", "Predict an attack on a table (the default)."),
@@ -83,7 +73,8 @@ def command() -> None:
     """Predict what a planning adversary would do to a table, and what deters them.
 
     The adversary may buy a list of named people, link it with the table, and try one candidate after another until it
-    no longer pays: a re-identification brings a gain, each step costs, and detection brings a fine.
+    no longer pays: a re-identification brings a gain, each step costs, and detection brings a fine (a factored Markov
+    decision process, FMDP). In the known group they know beforehand how many people look alike, in the unknown group not.
 
     \b
     Examples:
@@ -119,6 +110,12 @@ external_option = option(
 
 def adversary(file: Path | None, changes: Sequence[str] = ()) -> Attack:
     """The adversary in a file, with some parameters changed."""
+    return extended(file, changes)[0]
+
+
+def extended(file: Path | None, changes: Sequence[str] = ()) -> tuple[Attack, Extensions]:
+    """The same, and what the file adds to the paper's model."""
+    from discreet.attacker.extensions import Extensions
     from discreet.attacker.parameters import read_attack
     from discreet.reference.case_study import PUBLISHED
 
@@ -128,12 +125,17 @@ def adversary(file: Path | None, changes: Sequence[str] = ()) -> Attack:
     for change in changes:
         name, _, number = change.partition("=")
         parameters[name.strip()] = parameter_value(number.strip(), name.strip())
-    return discreet.Attack.from_dict(parameters)
+    parameters, more = Extensions.split(parameters)
+    return discreet.Attack.from_dict(parameters), more
 
 
 def parameter_value(text: str, name: str) -> float | int | str:
     """A parameter's value as typed."""
     if text == "unlimited":
+        return text
+    if name == "shared" and text in ("true", "false"):
+        return text == "true"
+    if name == "prior_column":
         return text
     for kind in (int, float):
         try:
@@ -152,6 +154,8 @@ def init(out: Path | None) -> None:
     Example:
       discreet attack init --out attack.toml
     """
+    from discreet.attacker.extensions import DRAFT
+
     hand_over(DRAFT, out, next_step=f"Put in your own numbers, then: discreet attack thresholds --attack {out}")
 
 
@@ -200,9 +204,11 @@ def attack_table(
     Ends with exit code 1 when more people are re-identified with a probability above the threshold than the
     policy's [limits] at_risk allows, by an adversary who knows how many people look like the target.
     """
+    from discreet.attacker.extensions import extension_rows, prior_notes
+
     if classes is not None and classes.suffix.lower() != ".csv":
         raise UsageError(f"{classes.name} should end in .csv.", remedy="Use a name such as risks.csv.")
-    attack = adversary(attack_file, changes)
+    attack, more = extended(attack_file, changes)
     policy = discreet.Policy.load(policy_file)
     data = discreet.read(source, policy=policy)
     with working(f"Planning the attack on {data.name}"):
@@ -220,6 +226,7 @@ def attack_table(
             cost = loss
         assessment = discreet.assess(data, threshold=threshold, attack=attack, loss=cost, **tables)
     attacked = cast("Attacked", assessment.attack)
+    extensions = more.of_table(attack, attacked, data, **tables)
     exceeded = attacked.exceeds(assessment.threshold, assessment.allowed_at_risk)
     notes = [*unconfirmed_notes(policy), *repeated_notes(data)]
     if tables["population"] is not None and tables["external"] is not None:
@@ -257,6 +264,7 @@ def attack_table(
             "columns": list(assessment.columns),
             "threshold": assessment.threshold,
             **attacked.to_dict(assessment.threshold),
+            "extensions": extensions,
             "limit": {"at_risk": assessment.allowed_at_risk, "exceeded": exceeded},
         },
         [
@@ -264,6 +272,7 @@ def attack_table(
             finding_lines(lambda: report.attack_findings(attacked, **about)),
             "",
             table(["people", "group sizes known", "group sizes unknown"], rows, numeric=(1, 2)),
+            *([table(["extension of the model", "what follows"], extension_rows(extensions))] if extensions else []),
         ],
         page=lambda **stamp: report.attack_page(
             attacked, title=title, exceeded=exceeded, policy=data.policy, **about, **stamp
@@ -273,22 +282,33 @@ def attack_table(
     )
 
 
-def prior_notes(attack: Attack, listed_people: int, people: int) -> list[str]:
-    """What the prior would be if the external table was a uniform sample of the population.
+@click.command(name="group", short_help="Plan one group of look-alikes, with what the attack file adds to the model.")
+@adversary_options
+@option(
+    "--size", type=click.IntRange(1), required=True, metavar="N", help="People in the list who look like the target."
+)
+@output("Print the figures as JSON.")
+def group(attack_file: Path | None, changes: tuple[str, ...], size: int) -> CommandResult:
+    """Plan the attack on one target among N people who look alike, by the paper's model and by each extension of the file.
 
-    >>> from discreet import Attack
-    >>> attack = Attack(prior=0.5, gain=1, access_cost=0, link_cost=0, exploit_cost=0, penalty=0)
-    >>> prior_notes(attack, 63, 100)
-    ['Note: the list has 63 of 100 people. If it is a uniform sample, the prior is 0.63: --set prior=0.63 (now 0.5).']
+    Extensions: several lists for sale, success that is not confirmed, uncertain amounts, a belief about the group.
+
+    \b
+    Examples:
+      discreet attack group --attack attack.toml --size 12
+      discreet attack group --size 12 --set true_positive=0.9 --set false_positive=0.1
     """
-    proposed = min(1.0, listed_people / people)
-    if abs(proposed - attack.prior) < PRIOR_STEP:
-        return []
-    chance = f"{proposed:.2g}"
-    sizes = (
-        f"Note: the list has {listed_people:,} of {people:,} people. If it is a uniform sample, the prior is {chance}"
+    from discreet.attacker.extensions import extension_rows
+
+    attack, more = extended(attack_file, changes)
+    found = more.of_group(attack, size)
+    return CommandResult(
+        lambda: {"size": size, "parameters": asdict(attack), "extensions": found},
+        [
+            heading(f"A target among {size:,} people who look alike"),
+            table(["model", "what follows"], extension_rows(found)),
+        ],
     )
-    return [f"{sizes}: --set prior={chance} (now {attack.prior:g})."]
 
 
 @click.command(name="thresholds", short_help="Show the group sizes at which decisions change.")
@@ -329,8 +349,6 @@ def thresholds(attack_file: Path | None, changes: tuple[str, ...]) -> CommandRes
 
 
 MOST_STEPS = 10_000
-PRIOR_STEP = 0.005
-"""Priors nearer than this are the same."""
 DETECTION = "detection"
 """What can be varied besides the parameters: the probability that the first exploit is detected."""
 HEADINGS = {

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.cli.options import option
+from discreet.cli.options import address_of, option
 from discreet.cli.output import say
 from discreet.errors import DiscreetError, PolicyError, Refused, UsageError
 
@@ -101,11 +101,11 @@ EXISTING = click.Path(path_type=Path, dir_okay=False, exists=True)
     type=click.IntRange(1),
     default=64,
     metavar="MIB",
-    help="Largest result held for a decision; larger ones are refused.",
+    help="Most memory that one answer may take; larger ones are refused.",
 )
-@option("--held-in-all", type=click.IntRange(1), default=512, metavar="MIB", help="Largest size of all held results.")
+@option("--held-in-all", type=click.IntRange(1), default=512, metavar="MIB", help="The same of all answers at a time.")
 @option("--monitoring", metavar="HOST:PORT", help="Where /metrics, /healthz and /readyz are answered.")
-@option("--log", metavar="FILE", help="Write connections and decisions as lines of JSON; - for stderr.")
+@option("--log", metavar="FILE", help="Log connections and decisions as lines of JSON to this file; - for stderr.")
 @option(
     "--console", multiple=True, metavar="ROLE", help="A user who may use the console (database discreet); repeatable."
 )
@@ -140,6 +140,7 @@ def command(
     grace: float,
 ) -> None:
     """Govern queries between PostgreSQL clients and their server. Clients connect as usual, to another port.
+    A result is given out if the user's exposure stays within a limit (dynamic misuseability-based access control, DMBAC).
     It is not a barrier against an attacker who goes to its limits (docs/explain/limitations.md).
 
     \b
@@ -158,7 +159,7 @@ def command(
         return
     if upstream is None:
         raise click.UsageError("Missing option '--upstream'.")
-    from discreet.gateway import Limits, Settings, parse_upstream
+    from discreet.gateway import Settings, parse_upstream
     from discreet.gateway.net.metrics import GatewayEvents
     from discreet.gateway.net.server import run
     from discreet.gateway.protocol.login import read_secrets
@@ -176,7 +177,7 @@ def command(
         )
     if policies and mode == "open":
         raise UsageError("There is a policy, but the mode is open.", remedy="Leave out --policy, or --mode.")
-    host, port = _address(listen, "--listen")
+    host, port = address_of(listen, "--listen")
     events = GatewayEvents(sys.stderr if log == "-" else Path(log) if log else None)
     settings = Settings(
         parse_upstream(upstream, tls=upstream_tls, ca=upstream_ca),
@@ -185,8 +186,6 @@ def command(
         certificate=certificate,
         key=key,
         secrets=read_secrets(scram_secrets) if scram_secrets else {},
-        limits=Limits(held=held * MEBIBYTE),
-        held=held_in_all * MEBIBYTE,
         sessions=sessions,
         grace=grace,
         encrypted_only=tls_only or client_ca is not None,
@@ -198,16 +197,18 @@ def command(
         console=frozenset(console),
         observe=events.observe,
     )
-    place = _address(monitoring, "--monitoring") if monitoring else None
+    place = address_of(monitoring, "--monitoring") if monitoring else None
     if not policies:
         run(serve(Service(settings, "open", events, place, scram_secrets)))
         return
     from discreet.gateway.enforcement.databases import GovernedDatabases
+    from discreet.gateway.own_connection import ResultRoom
     from discreet.ledger import Ledger
 
     chosen = _chosen(policies, logins)
     with Ledger.open(store) as ledger:
-        databases = GovernedDatabases(chosen, ledger=ledger, mode=mode, observe=events.observe)
+        room = ResultRoom(held * MEBIBYTE, held_in_all * MEBIBYTE)
+        databases = GovernedDatabases(chosen, ledger=ledger, mode=mode, observe=events.observe, room=room)
         for policy in (one.policy for one in chosen if one.policy.unconfirmed):
             say(
                 f"Note: roles that are not confirmed hold as the policy has them: {policy.spelled(policy.unconfirmed)}. "
@@ -267,13 +268,6 @@ def _chosen(policies: tuple[Path, ...], logins: OwnLogins) -> list[GovernedDatab
             remedy="Give one --own for each --policy, in the same order.",
         )
     return [GovernedDatabase(Policy.load(file), url) for file, url in zip(policies, urls, strict=True)]
-
-
-def _address(text: str, option: str) -> tuple[str, int]:
-    host, _, port = text.rpartition(":")
-    if not host or not port.isdigit() or int(port) > 65_535:
-        raise UsageError(f"{option} is not understood.", remedy="Write it as HOST:PORT, such as 127.0.0.1:6432.")
-    return host.strip("[]"), int(port)
 
 
 def _network(text: str) -> IPv4Network | IPv6Network:
@@ -348,9 +342,9 @@ class Service:
 async def serve(work: Service) -> None:
     """Serve until SIGTERM; SIGHUP reads policies, certificates, secrets and logins again."""
     from discreet.gateway import Gateway
-    from discreet.gateway.net.metrics import MonitoringPort
     from discreet.gateway.net.transport import Unreachable
     from discreet.gateway.protocol.login import read_secrets
+    from discreet.operations.monitoring_port import MonitoringPort
 
     stop, loop, databases, settings = asyncio.Event(), asyncio.get_running_loop(), work.databases, work.settings
     for stopping in (signal.SIGTERM, signal.SIGINT):
@@ -360,7 +354,7 @@ async def serve(work: Service) -> None:
         settings = replace(settings, judge=databases, console_database=databases.governors[0].database)
 
     async def reload() -> None:
-        work.events.reopen()
+        work.events.log.reopen()
         gateway.reload(read_secrets(work.secrets) if work.secrets else None)
         if databases is not None:
             await databases.reload(await asyncio.to_thread(work.again))
@@ -379,7 +373,7 @@ async def serve(work: Service) -> None:
         return ("hole",), [(words,) for words in (databases.lacks() if databases is not None else [])]
 
     async def show_events() -> Any:
-        return ("event", "times"), sorted((event, times) for (_, event), times in work.events.counts.items())
+        return ("event", "times"), work.events.by_event()
 
     async def do_reload() -> Any:
         await reload()
@@ -401,8 +395,9 @@ async def serve(work: Service) -> None:
         return found
 
     def gauges() -> dict[str, float]:
-        found: dict[str, float] = {"sessions": gateway.sessions, "held_bytes": settings.held - gateway.room.free}
+        found: dict[str, float] = {"sessions": gateway.sessions}
         if databases is not None:
+            found["held_bytes"] = databases.room.taken
             found["holes"] = len(databases.lacks())
             with suppress(DiscreetError):
                 found["ledger_entries"] = databases.height()
@@ -419,9 +414,9 @@ async def serve(work: Service) -> None:
     await gateway.start()
     port = None
     if work.monitoring is not None:
-        port = MonitoringPort(work.monitoring, work.events, gauges=gauges, lacks=lacks)
+        port = MonitoringPort(work.monitoring, text=lambda: work.events.text(gauges()), lacks=lacks)
         await port.start()
-        say(f"Monitoring answers on {work.monitoring[0]}:{port.port}")
+        say(f"Monitoring answers on {port.address}")
     say(f"The gateway listens on {settings.host}:{gateway.port}  (mode {work.mode}; stop with Ctrl-C)")
     if databases is not None:
         gateway.keep(say_what_enforcing_lacks(databases))

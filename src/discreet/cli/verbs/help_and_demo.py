@@ -174,3 +174,63 @@ def demo_data(people: int, seed: int, out: Path, linkage: bool) -> CommandResult
         step = f"discreet link init {files.first} {files.second} --spec {files.link} --out project"
     paths = {name: str(path) for name, path in asdict(files).items()}
     return CommandResult(lambda: paths, paths.values(), next_step=step)
+
+
+EXPERTS = ("ann", "ben", "eva")
+SCORES = {
+    "Infection": 0.95,
+    "Mind": 0.8,
+    "Reproduction": 0.7,
+    "Tumours": 0.6,
+    "Nerves": 0.45,
+    "Metabolism": 0.2,
+    "Circulation": 0.15,
+    "Digestion": 0.12,
+    "Motion": 0.08,
+    "Breathing": 0.06,
+    "up to 30,000": 0.35,
+    "over 30,000": 0.25,
+}
+"""What the simulated experts think of chapters of diagnoses and of incomes, apart from their errors."""
+
+
+@click.command(name="generate", short_help="Generate a sample log and experts' answers.")
+@folder_option(required=True)
+@option("--days", type=click.IntRange(5, 400), default=40, help="Working days in the log.")
+@option("--misusers", type=click.IntRange(0, 20), default=4, help="Users who misuse it.")
+@seed_option("log")
+@output("Print the paths as JSON.")
+def generate(out: Path, days: int, misusers: int, seed: int) -> CommandResult:
+    """Generate a log of 80 fictitious users, and three simulated experts' answers.
+
+    \b
+    Examples:
+      discreet misuse generate --out demo
+    """
+    import numpy as np
+
+    from discreet.cli.verbs.misuse_elicit import save
+    from discreet.misuse.elicitation import Item, SimulatedExpert
+    from discreet.misuse.generated import generate_log
+    from discreet.misuse.log import write_line
+    from discreet.people import diagnosis_hierarchy
+
+    with working("Generating a log"):
+        log = generate_log(np.random.default_rng(seed), days=days, misusers=misusers)
+    paths = {"log": out / "log.jsonl", **{name: out / f"{name}.json" for name in EXPERTS}}
+    write_text(paths["log"], "".join(write_line(scored) for scored in log.results))
+    # Three experts on the diagnoses and incomes of the demo; the third errs most.
+    chapters: dict[str, list[str]] = {}
+    for row in diagnosis_hierarchy():
+        chapters.setdefault(row[2], []).append(row[0])
+    items = [Item("diagnosis", chapter, tuple(values)) for chapter, values in chapters.items()]
+    items += [Item("income", "up to 30,000", upper=30_000.0), Item("income", "over 30,000")]
+    scores = np.array([SCORES[item.label] for item in items])
+    for number, name in enumerate(EXPERTS):
+        expert = SimulatedExpert(scores, np.random.default_rng([seed, number]), comparing=0.3 + 0.2 * number)
+        save(expert.interview(name, items, seed=number), paths[name])
+    return CommandResult(
+        lambda: {name: str(path) for name, path in paths.items()},
+        map(str, paths.values()),
+        next_step=f"discreet misuse anomalies {paths['log']}",
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,8 +58,18 @@ def init(source: str, column: str, policy_file: str | None, all_values: bool, ou
         _refuse_unpublished(policy, column)
     data = discreet.read(source, policy=policy)
     with working(f"Counting the values of {column}"):
+        data.require([column])
+        person = None if policy is not None else discreet.profile(data, largest=1).person
+        if person is not None:
+            data = discreet.read(data, policy=replace(discreet.Policy(), person=(person,)))
         drafted = BoundRows.of(_values(data, column), bare=True, every=all_values)
     left_out = 0 if all_values else drafted.few
+    if left_out and not drafted.rows:
+        raise EmptySource(
+            f"No value of column '{column}' is held by five people or more, so there is nothing to list.",
+            remedy="--all-values lists the others. Where nearly everybody has a value of their own, the column rather names "
+            'people: role = "identifier".',
+        )
     text = write_tree(drafted.rows)
     if out is not None:
         write_text(out, text)
@@ -75,6 +86,10 @@ def init(source: str, column: str, policy_file: str | None, all_values: bool, ou
         )
     elif out is None:
         click.echo(text, nl=False)
+    if person is not None:
+        say(
+            f"Note: {person} seems to say whose row it is, so people are counted by it; with --policy as the policy says."
+        )
     if left_out:
         say(
             f"Note: values that fewer than five people hold are left out: {left_out:,}, held by {drafted.few_people:,} people. "

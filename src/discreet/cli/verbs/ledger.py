@@ -13,7 +13,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from discreet.cli.main import Verbs
-from discreet.cli.options import FILE, PATH, draft_option, number_of_people, option, store_option, target_option
+from discreet.cli.options import (
+    FILE,
+    FOLDER,
+    PATH,
+    acting,
+    as_option,
+    draft_option,
+    number_of_people,
+    option,
+    store_option,
+    target_option,
+)
 from discreet.cli.output import (
     CommandResult,
     finding_lines,
@@ -114,6 +125,31 @@ def head(address: str | None, out: Path | None) -> CommandResult:
         say(f"Wrote {out}. Store it elsewhere; later: discreet ledger verify --head {out}")
     rows = [(name, str(signed[name])) for name in ("ledger", "size", "root", "time", "key", "signature")]
     return CommandResult(lambda: signed, [table(["head", ""], rows)] if out is None else [])
+
+
+@command.command(name="rotate-key")
+@store_option
+@option("--prepare", is_flag=True, help="Only print the keys with the next one, where they are not in a file.")
+@as_option
+def rotate_key(address: str | None, prepare: bool, actor: str | None) -> None:
+    """Let a new key sign the heads from now on. Heads that the old key signed still verify.
+
+    Programs that use the ledger go on and take the new key by themselves. If it is stopped, run it again. Keys that come from
+    DISCREET_KEYS_CONTENT or DISCREET_KEYS_COMMAND are yours to store: first store what --prepare prints, which holds the secrets.
+    """
+    with _opened(address) as store:
+        from discreet.ledger.commit import keys_of
+        from discreet.ledger.ledger import rotate_key
+        from discreet.ledger.merkle import MerkleTree
+
+        if prepare:
+            with store.reading() as connection:
+                keys = keys_of(MerkleTree.read(connection), None, store.address)
+            click.echo(keys.with_following().text(), nl=False)
+            return
+        entry = rotate_key(store, actor=acting(actor))
+    say(f"Key {entry.details['key']} signs from entry {entry.sequence} on; it follows {entry.details['was']}.")
+    say("Save a new head elsewhere: discreet ledger head --out head.json")
 
 
 @command.command(name="verify")
@@ -223,6 +259,95 @@ def _opened(address: str | None) -> Store:
             return store
     store.close()
     raise UsageError(f"The ledger in {store.address} has no entries.", remedy="Give the address of another store.")
+
+
+# `discreet backup` and `restore`: the store, its keys and the data folder, in a folder of their own.
+def _data(data: Path | None) -> Path:
+    from discreet.store import default_folder
+
+    return (data or default_folder() / "data").absolute()
+
+
+@click.command(name="backup", short_help="Back up store, keys and data folder, while they are used.")
+@click.argument("folder", metavar="FOLDER", type=click.Path(path_type=Path))
+@store_option
+@option("--data", type=FOLDER, metavar="DIR", help="Folder for uploads and results, as given to `discreet serve`.")
+@option("--without-keys", is_flag=True, help="Leave the keys out; store them elsewhere.")
+@output("Print what was backed up as JSON.")
+def backup(folder: Path, address: str | None, data: Path | None, without_keys: bool) -> CommandResult:
+    """Back up the store, its keys and the data folder into FOLDER, which must not exist yet.
+
+    Programs may go on using them. If it is stopped, there is no FOLDER; run it again.
+
+    \b
+    Examples:
+      discreet backup /backup/2026-05-04
+      discreet backup /backup/2026-05-04 --store postgresql://db/discreet --data /srv/discreet --without-keys
+    """
+    from discreet.ledger.backup import back_up, verify_backup
+
+    made = back_up(address, folder.absolute(), data=_data(data), with_keys=not without_keys)
+    verify_backup(made)
+    words = [f"Wrote {folder}: {made.entries:,} entries of the ledger, {len(made.files):,} files, verified."]
+    if not without_keys:
+        words.append("It holds the keys: whoever reads it can read what they encrypt, and sign heads.")
+    return CommandResult(lambda: _backup_json(made), words, next_step=f"discreet restore {folder} --verify")
+
+
+@click.command(name="restore", short_help="Verify a backup, and put it back.")
+@click.argument("folder", metavar="FOLDER", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@store_option
+@option("--data", type=FOLDER, metavar="DIR", help="Folder for uploads and results.")
+@option(
+    "--head",
+    "head_files",
+    type=FILE,
+    multiple=True,
+    metavar="FILE",
+    help="A signed head stored elsewhere; can be repeated.",
+)
+@option("--verify", "only_verify", is_flag=True, help="Verify the backup and write nothing.")
+@output("Print what was verified as JSON.")
+def restore(
+    folder: Path, address: str | None, data: Path | None, head_files: tuple[Path, ...], only_verify: bool
+) -> CommandResult:
+    """Verify the backup in FOLDER, then put it back where there is no store yet.
+
+    Every file is compared with its hash, and the ledger with its head and with heads stored elsewhere. If it is stopped,
+    there is no store; run it again. Ends with exit code 6 if the backup is not what was written.
+
+    \b
+    Examples:
+      discreet restore /backup/2026-05-04 --verify --head head.json
+      discreet restore /backup/2026-05-04 --store store.db --data data
+    """
+    from discreet.ledger.backup import read_backup, verify_backup
+    from discreet.ledger.backup import restore as put_back
+
+    found = read_backup(folder.absolute())
+    heads: list[Mapping[str, Any]] = [read_head_file(file) for file in head_files]
+    verify_backup(found, heads=heads)
+    words = [f"Intact: {found.entries:,} entries of the ledger, {len(found.files):,} files, of {found.time[:16]}Z."]
+    words += [plain(f"Removed while it was taken: {name}") for name in found.missing]
+    if not only_verify:
+        put_back(found, address, data=_data(data))
+        words.append("Restored.")
+    return CommandResult(
+        lambda: _backup_json(found) | {"restored": not only_verify},
+        words,
+        next_step="" if only_verify else "discreet ledger verify",
+    )
+
+
+def _backup_json(found: Any) -> dict[str, Any]:
+    return {
+        "folder": str(found.folder),
+        "time": found.time,
+        "entries": found.entries,
+        "root": found.head["root"],
+        "files": len(found.files),
+        "missing": list(found.missing),
+    }
 
 
 @click.group(

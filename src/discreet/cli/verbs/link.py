@@ -31,6 +31,8 @@ if TYPE_CHECKING:
         "review": ("link_review", "review", "Review pairs in the terminal."),
         "status": ("link", "status", "Show the progress of projects, without any value."),
         "evaluate": ("link_review", "evaluate", "Hold reviewers' answers against a known truth."),
+        "add": ("link_review", "add", "Add a table of further records to a linkage project."),
+        "labels": ("link", "labels", "Write what reviewers decided as labels that travel."),
         "export": ("link", "export", "Write the linked, de-identified table and the disclosure log."),
     },
     short_help="Find records of the same person; reviewers decide unclear pairs.",
@@ -53,8 +55,6 @@ def command() -> None:
 
 MOST_PRICED = 2_000
 """Pairs of a project that are priced in every display."""
-REPORTED = {"masked": "74.5 %", "minimum": "78.1 %", "moderate": "84.5 %", "full": "84.2 %"}
-"""Right decisions of 104 people on 36 pairs (Ragan et al., CHI 2018), by what was shown."""
 
 
 def opened_ledger(address: str | None, *, create: bool = False) -> Ledger:
@@ -143,6 +143,13 @@ def init(
 @option("--pairs-file", metavar="FILE", help="Take pairs from FILE, whose first two columns are ids.")
 @option("--score", metavar="COLUMN", help="Column of the pairs file with a probability or a weight in bits.")
 @option("--labels", "labels_file", metavar="FILE", help="Pairs whose answer is known: two ids, same, [weight].")
+@option(
+    "--sample",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="Draw about N pairs at random for people to label first.",
+)
 @option("--review", type=click.IntRange(0), metavar="N", help="Number of pairs that reviewers can decide.")
 @option(
     "--false-same",
@@ -168,6 +175,7 @@ def pairs(
     score: str | None,
     labels_file: str | None,
     most_pairs: int | None,
+    sample: int,
     seed: int,
     **thresholds: Any,
 ) -> CommandResult:
@@ -176,6 +184,7 @@ def pairs(
     \b
     Examples:
       discreet link pairs project --chart pairs.html
+      discreet link pairs project --sample 200              label these first: they say how large errors are
       discreet link pairs project --review 500 --one-to-one
       discreet link pairs project --labels labels.csv       learn from pairs whose answer is known
       discreet link pairs project --pairs-file ready.csv --score p
@@ -183,9 +192,11 @@ def pairs(
     Pairs, model and thresholds are stored in PROJECT/pairs and replace earlier ones.
     """
     from discreet.linkage import ProjectFolder, adopt_pairs, distribution, find_pairs, read_labels, read_pairs
+    from discreet.linkage.matching.candidate_pairs import changes, load_candidates, sampled
     from discreet.sources import read
 
     folder = ProjectFolder.open(project)
+    before = load_candidates(folder) if (folder.pairs_folder / "zones.json").is_file() else None
     with working("Finding candidate pairs"):
         labels = None
         if labels_file is not None:
@@ -195,18 +206,21 @@ def pairs(
         if pairs_file is not None:
             given = read_pairs(folder, pairs_file, score=score)
             candidates = adopt_pairs(folder, given, labels=labels, **thresholds)
+            candidates = sampled(candidates, sample, seed=seed) if sample else candidates
         elif score is not None:
             raise UsageError("--score names a column of the pairs file.", remedy="Give --pairs-file as well.")
         else:
             named = [[name.strip() for name in rule.split(",")] for rule in rules] or None
-            chosen: dict[str, Any] = {"most_pairs": most_pairs, "rules": named, "seed": seed}
+            chosen: dict[str, Any] = {"most_pairs": most_pairs, "rules": named, "seed": seed, "sample": sample}
             candidates = find_pairs(folder, labels=labels, **chosen, **thresholds)
         candidates.save(folder)
 
     def figures() -> dict[str, Any]:
         scored, zones = candidates.pairs, candidates.zones
         chart = distribution(scored, zones).to_dict() if zones and len(scored) else None
-        return {**candidates.to_dict(), "distribution": chart}
+        return {**candidates.to_dict(), "distribution": chart, "changes": [list(row) for row in moved]}
+
+    moved = [] if before is None else changes(folder, before, candidates)
 
     words: list[str | Iterator[str]] = [
         heading(f"Candidate pairs of {folder.path.name}"),
@@ -214,20 +228,22 @@ def pairs(
     ]
     if candidates.model is not None:
         rows = [
-            (
-                " and ".join(rule.attributes) + (" swapped" if rule.crossed else ""),
-                f"{rule.pairs:,}",
-                "" if rule.recall is None else brief_percent(rule.recall),
-            )
+            (rule.name, f"{rule.pairs:,}", "" if rule.recall is None else brief_percent(rule.recall))
             for rule in candidates.model.blocking.rules
         ]
-        words += ["", table(["rule: same", "pairs", "true pairs found"], rows, numeric=(1, 2))]
+        words += ["", table(["rule", "pairs", "true pairs found"], rows, numeric=(1, 2))]
+    if moved:
+        rows = [(earlier, now, f"{count:,}") for earlier, now, count in moved]
+        words += ["", table(["was", "is now", "pairs"], rows, numeric=(2,))]
+    step = f"discreet link assign {project} --worker NAME"
+    if labels is None and not sample and candidates.zones is not None:
+        step = f"discreet link pairs {project} --sample 200"
     return CommandResult(
         figures,
         words,
         page=lambda **stamp: report.pairs_page(candidates, source=folder.path.name, **stamp),
         notes=[f"Stored in {folder.pairs_folder}"],
-        next_step=f"discreet link assign {project} --worker NAME",
+        next_step=step,
     )
 
 
@@ -237,7 +253,7 @@ def pairs(
 @store_option
 @output("Print as JSON.")
 def status(project: str | None, budget: bool, address: str | None) -> CommandResult:
-    """List the projects of the store, or show one: progress, budgets and agreement. No value of a person is shown.
+    """List projects, or show the progress, budgets and agreement of one. No value of a person is shown.
 
     \b
     Examples:
@@ -248,6 +264,7 @@ def status(project: str | None, budget: bool, address: str | None) -> CommandRes
     from discreet.linkage.project import list_projects
     from discreet.linkage.review.decisions import answers_of
     from discreet.linkage.review.reveal import display_costs
+    from discreet.linkage.review.views import REPORTED
 
     if budget and project is None:
         raise UsageError("--budget is about the pairs of one project.", remedy="Name the project.")
@@ -328,28 +345,40 @@ def _kappa(kappa: Fraction | None) -> str:
 @option("--unfinished", is_flag=True, help="Export although pairs are undecided; they count as different.")
 @option("--everybody", is_flag=True, help="Of two tables, include people who are in only one of them.")
 @option(
+    "--keys",
+    is_flag=True,
+    help="Also write crosswalk.csv: the ids of all tables, person by person. It identifies people.",
+)
+@option(
     "--format", "form", type=click.Choice(["parquet", "csv"]), default="parquet", help="Format of the linked table."
 )
 @as_option
 @store_option
 @output("Print what was written as JSON.")
 def export(
-    project: str, out: Path, unfinished: bool, everybody: bool, form: Any, actor: str | None, address: str | None
-) -> CommandResult:
+    project: str, out: Path, unfinished: bool, everybody: bool, keys: bool, form: Any, actor: str | None,
+    address: str | None,
+) -> CommandResult:  # fmt: skip
     """Write a FOLDER with the decisions of reviewers and machine about PROJECT.
 
     \b
     Examples:
       discreet link export project --out linked
       discreet link export project --out linked --format csv --everybody
+      discreet link export project --out linked --keys
 
     The linked table has sensitive columns under new random pseudonyms, no identifying value and no id. Ends with exit
-    code 1 if decisions contradict each other.
+    code 1 if decisions contradict each other. Of a study its participants, decisions and log are written instead.
     """
     from discreet.linkage.export import export as export_project
+    from discreet.linkage.study import export_study
 
     with opened_ledger(address) as ledger:
         exported_project = project_named(ledger, project)
+        if exported_project.study is not None:
+            written = export_study(ledger, exported_project, out, actor=acting(actor))
+            rows = [(f"{name}.csv", f"{count:,}") for name, count in written.items()]
+            return CommandResult(lambda: written, [table(["file", "rows"], rows, numeric=(1,))])
         with working("Linking"):
             exported = export_project(
                 ledger,
@@ -359,12 +388,19 @@ def export(
                 unfinished=unfinished,
                 everybody=everybody,
                 form=form,
+                keys=keys,
             )
     linked = exported.linked
     words = [
         f"{linked.rows:,} rows of {linked.people:,} people, columns: {plain(', '.join(linked.columns))}",
         f"{exported.pairs:,} pairs for reviewers, {exported.undecided:,} of them undecided; {exported.clusters:,} people in all.",
     ]
+    if exported.keys is not None:
+        words.append(
+            f"crosswalk.csv: {exported.keys:,} pairs of ids of one person each. It joins the tables: keep it apart from them."
+        )
+        if exported.changes:
+            words.append(f"changes.csv: {exported.changes:,} lines on people merged or split since the last crosswalk.")
     conflicting = exported.contradictions or exported.crowded
     if conflicting:
         words.append(
@@ -376,4 +412,32 @@ def export(
         words,
         notes=[f"Wrote {out}; entry {exported.entry} of the ledger."],
         exit_code=int(bool(conflicting)),
+    )
+
+
+@click.command(name="labels", short_help="Write what reviewers decided as labels that travel.")
+@click.argument("project", metavar="PROJECT")
+@target_option("--out", type=PATH, required=True, metavar="FILE", help="CSV file to create; must be new.")
+@store_option
+@output("Print as JSON.")
+def labels(project: str, out: Path, address: str | None) -> CommandResult:
+    """Write the pairs that reviewers of PROJECT decided, by the ids of the tables.
+
+    \b
+    Examples:
+      discreet link labels project --out labels.csv
+      discreet link pairs project --labels labels.csv       learn from them, here or in another project of these tables
+
+    Columns: two ids, same (1 or 0), and how many pairs each label counts for. Of a project with a label sample the pairs
+    of the sample are written.
+    """
+    from discreet.linkage.export import write_labels
+
+    with opened_ledger(address) as ledger:
+        count = write_labels(ledger.store, project_named(ledger, project), out)
+    return CommandResult(
+        lambda: {"labels": count, "file": str(out)},
+        [f"{count:,} labels."],
+        notes=[f"Wrote {out}. It names pairs of people by their ids: keep it as you keep the tables."],
+        next_step=f"discreet link pairs {project} --labels {out}",
     )

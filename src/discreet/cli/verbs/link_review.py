@@ -5,13 +5,14 @@ from __future__ import annotations
 import secrets
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.cli.options import acting, as_option, option, store_option
-from discreet.cli.output import CommandResult, heading, on_store, output, say, table
+from discreet.cli.options import PATH, acting, as_option, option, store_option
+from discreet.cli.output import CommandResult, heading, on_store, output, say, table, working
 from discreet.cli.verbs.link import opened_ledger, project_named
 from discreet.errors import NotThere, Refused, StoreUnreachable, UsageError
 from discreet.wording import brief_percent
@@ -46,6 +47,16 @@ HELP = """\
 @option("--characters", metavar="SHARE", help="Largest share of characters shown to each reviewer, such as 0.3.")
 @option("--withdraw", metavar="NAME", help="Withdraw the pairs that this reviewer has not decided.")
 @option("--rebalance", is_flag=True, help="Withdraw the pairs that nobody has opened, and assign them again.")
+@option("--study", is_flag=True, help="Study of interfaces: all pairs to each worker, in one drawn at random.")
+@option(
+    "--interface",
+    "interfaces",
+    multiple=True,
+    metavar="NAME",
+    help="Interface of the study, such as masked, full or 'on demand'; several times [the authors' five].",
+)
+@option("--gold", metavar="FILE", help="Hide pairs of known truth among the others: two columns of ids.")
+@option("--same", metavar="COLUMN", help="Column of --gold that says whether a pair is the same person [all are].")
 @option("--adjudicator", metavar="NAME", help="Assign the pairs on which reviewers differ to this person.")
 @option(
     "--initial",
@@ -70,12 +81,17 @@ def assign(project: str, address: str | None, actor: str | None, **options: Any)
     Examples:
       discreet link assign project --worker ann --worker ben --overlap 2 --risk 0.12 --characters 0.3
       discreet link assign project --withdraw ann
+      discreet link assign project --study --worker ann --worker ben --gold known.csv
       discreet link assign project --adjudicator eve --risk 0.2
 
     The first call registers the project in the store. What a reviewer opens is charged to their budget there.
     """
+    from discreet.linkage.folder import ProjectFolder
+    from discreet.linkage.matching.pairs import read_labels
     from discreet.linkage.review import assignments
     from discreet.linkage.review.decisions import adjudicate
+    from discreet.linkage.review.views import CONDITIONS
+    from discreet.linkage.study import enrol, start_study
 
     who = acting(actor)
     limits = None
@@ -93,14 +109,28 @@ def assign(project: str, address: str | None, actor: str | None, **options: Any)
             words = [f"{done['to_adjudicate']:,} pairs are to be adjudicated."]
         else:
             new, workers = assignments.bring_pairs(ledger, registered), list(options["workers"])
+            if options["gold"]:
+                labels = read_labels(ProjectFolder.open(registered.folder), options["gold"], same=options["same"])
+                done["gold"] = assignments.hide_gold(ledger, registered, labels, actor=who)
+            if options["study"] and registered.study is None:
+                interfaces = options["interfaces"] or [name for name, one in CONDITIONS.items() if one.static]
+                registered = start_study(ledger, registered, interfaces, actor=who)
             shared: dict[str, Any] = {"actor": who, "overlap": options["overlap"], "most": options["most"]}
-            if options["rebalance"]:
+            if registered.study is not None:
+                drawn = enrol(ledger, registered, workers, actor=who, limits=limits)
+                done |= {"new_pairs": new, "interfaces": drawn}
+                words = [
+                    heading(f"Participants of {registered.name}"),
+                    table(["participant", "interface"], list(drawn.items())),
+                ]
+            elif options["rebalance"]:
                 assigned = assignments.rebalance(ledger, registered, workers, **shared)
             else:
                 assigned = assignments.assign(ledger, registered, workers, limits=limits, **shared)
-            done |= {"new_pairs": new, "assigned": dict(assigned.pairs), "left_over": assigned.left_over}
-            rows = [(name, f"{count:,}") for name, count in assigned.pairs.items()]
-            words = [heading(f"Pairs of {registered.name}"), table(["reviewer", "pairs"], rows, numeric=(1,))]
+            if registered.study is None:
+                done |= {"new_pairs": new, "assigned": dict(assigned.pairs), "left_over": assigned.left_over}
+                rows = [(name, f"{count:,}") for name, count in assigned.pairs.items()]
+                words = [heading(f"Pairs of {registered.name}"), table(["reviewer", "pairs"], rows, numeric=(1,))]
     left = done.get("left_over")
     return CommandResult(
         lambda: done,
@@ -213,9 +243,8 @@ class ReviewTerminal:
                     return
                 following = self._obey(shown, key)
                 if following is None:
-                    say("That was your last pair.")
-                    return
-                shown = following
+                    say("That was your last pair: z takes the answer back, q ends.")
+                shown = following or shown
 
     def _show(self, number: int) -> PairView:
         from discreet.linkage.review.reveal import view
@@ -272,7 +301,7 @@ def _drawn(shown: PairView) -> PairView:
         if cell.next is not None and cell.next.refused is not None:
             price = f"closed: {REFUSALS[cell.next.refused]}"
         elif cell.next is not None:
-            price = f"{cell.next.mode}: +{percent(cell.next.characters):.2f} % +{percent(cell.next.risk):.2f} %"
+            price = f"{cell.next.mode}: up to +{percent(cell.next.characters):.2f} % +{percent(cell.next.risk):.2f} %"
         key = letter if cell.next else ""
         rows.append((key, cell.attribute, cell.rows[0].text, cell.rows[1].text, seen, price))
     click.echo(table(["", "attribute", "A", "B", "", "next step"], rows))
@@ -293,7 +322,7 @@ def _gauge(gauge: Gauge) -> str:
 )
 @option("--same", metavar="COLUMN", help="Column of FILE that says whether a pair is the same person [all are].")
 @store_option
-@output("Print as JSON.")
+@output("Print as JSON.", report="--out")
 def evaluate(project: str, truth: str, same: str | None, address: str | None) -> CommandResult:
     """Hold the answers of PROJECT's reviewers against a known truth: accuracy, precision, recall, confidence, time, KAPR.
 
@@ -302,11 +331,12 @@ def evaluate(project: str, truth: str, same: str | None, address: str | None) ->
     \b
     Examples:
       discreet link evaluate project --truth same.csv
-      discreet link evaluate project --truth labels.csv --same same --json
+      discreet link evaluate project --truth labels.csv --same same --out evaluation.html
     """
     from discreet.linkage.evaluation import evaluate as against
     from discreet.linkage.folder import ProjectFolder
     from discreet.linkage.matching.pairs import read_labels
+    from discreet.report.linkage import evaluation_page
 
     with opened_ledger(address) as ledger:
         reviewed = project_named(ledger, project)
@@ -332,6 +362,21 @@ def evaluate(project: str, truth: str, same: str | None, address: str | None) ->
         )
         for one in found.reviewers
     ]
+    interfaces = [
+        (name, f"{one.reviewers}", f"{one.accuracy.answered:,}", *shares(one.accuracy),
+         "none" if one.seconds is None else f"{one.seconds:.0f}", brief_percent(float(one.risk)))
+        for name, one in found.conditions.items()
+    ]  # fmt: skip
+    by_interface = [
+        "interface",
+        "reviewers",
+        "answers",
+        "accuracy",
+        "precision",
+        "recall",
+        "seconds a pair",
+        "privacy risk (KAPR)",
+    ]
     fast = [one.worker for one in found.reviewers if one.too_fast]
     accuracy, precision, recall = shares(found.final)
     return CommandResult(
@@ -340,6 +385,7 @@ def evaluate(project: str, truth: str, same: str | None, address: str | None) ->
             heading(f"{found.project}: {found.pairs:,} pairs with a known truth, {found.condition} at the start"),
             f"In the end: accuracy {accuracy}, precision {precision}, recall {recall}.",
             "",
+            *([table(by_interface, interfaces, numeric=range(1, 8)), ""] if len(interfaces) > 1 else []),
             table(
                 ["reviewer", "answers", "accuracy", "precision", "recall", "seconds a pair", "privacy risk (KAPR)"],
                 rows,
@@ -349,4 +395,51 @@ def evaluate(project: str, truth: str, same: str | None, address: str | None) ->
             table(["right when sure:", "high", "medium", "low"], sure, numeric=(1, 2, 3)),
         ],
         notes=[f"{name} decides faster than people read: look at these decisions." for name in fast],
+        page=partial(evaluation_page, found),
+    )
+
+
+@click.command(name="add", short_help="Add a table of further records to a linkage project.")
+@click.argument("project", metavar="PROJECT", type=PATH)
+@click.argument("source", metavar="DATA")
+@option(
+    "--like",
+    type=click.Choice(["first", "second"]),
+    default="first",
+    help="Whose columns the table has, in the link file.",
+)
+@output("Print counts as JSON.")
+def add(project: Path, source: str, like: str) -> CommandResult:
+    """Add a table, such as next month's records, and link it with the model and the thresholds that PROJECT has.
+
+    \b
+    Examples:
+      discreet link add project december.csv
+      discreet link add project insurer-2.csv --like second
+
+    What was decided about earlier records stays as it is, and people of the crosswalk keep their ids.
+    """
+    from discreet.linkage.folder import ProjectFolder, add_table
+    from discreet.linkage.matching.candidate_pairs import extended, load_candidates
+
+    folder = ProjectFolder.open(project)
+    before = load_candidates(folder)
+    if before.model is None:
+        raise UsageError(
+            "The pairs of this project came from a file: there is no model for further records.",
+            remedy=f"Find pairs with: discreet link pairs {project}",
+        )
+    with working("Adding records"):
+        folder = add_table(folder, source, like=like)
+        found = extended(folder, before, new=folder.sizes[-1])
+        found.save(folder)
+    counts = {way: count - before.counts[way] for way, count in found.counts.items()}
+    added = folder.about["tables"][-1]
+    return CommandResult(
+        lambda: {"records": added["records"], "pairs": counts},
+        [
+            heading(f"{added['name']}: {added['records']:,} records added"),
+            table(["decided", "new pairs"], [(way, f"{count:,}") for way, count in counts.items()], numeric=(1,)),
+        ],
+        next_step=f"discreet link assign {project} --worker NAME",
     )

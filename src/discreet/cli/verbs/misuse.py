@@ -5,8 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from discreet.wording import percent
 
 if TYPE_CHECKING:
     from discreet.misuse.log import Scored
+    from discreet.sources import Table
 
 
 @click.group(
@@ -29,11 +29,12 @@ if TYPE_CHECKING:
     cls=Verbs,
     verbs={
         "anomalies": ("misuse", "anomalies", "Find unusual days in a log."),
+        "compare": ("misuse_elicit", "compare", "Compare record ranking with pairwise comparison."),
         "combine": ("misuse_elicit", "combine", "Combine experts' answers into one sensitivity function."),
         "elicit": ("misuse_elicit", "elicit", "Ask an expert how sensitive values are."),
         "evaluate": ("misuse", "evaluate", "Compare the score with experts who rank tables."),
         "fit": ("misuse_elicit", "fit", "Learn sensitivity from a column of customer value."),
-        "generate": ("misuse_elicit", "generate", "Generate a sample log and experts' answers."),
+        "generate": ("help_and_demo", "generate", "Generate a sample log and experts' answers."),
         "incidents": ("misuse", "incidents", "Rank leaked results by severity."),
         "reduce": ("misuse", "reduce", "Give the largest part of a result within a limit."),
         "score": ("misuse", "score", "Measure what a result could do in the wrong hands."),
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     short_help="Measure what query results could do in the wrong hands.",
 )
 def command() -> None:
-    """Measure what query results could do in the wrong hands.
+    """Measure what query results could do in the wrong hands: their misuseability weight (M-score).
 
     \b
     Examples:
@@ -53,6 +54,16 @@ def command() -> None:
     """
 
 
+ALIKE = {"k": "people alike", "l-diversity": "different values", "alpha-k": "1/alpha"}
+"""Headings of the distinguishing factors."""
+factor_option = option(
+    "--factor",
+    type=click.Choice(["k", "l-diversity", "alpha-k"]),
+    default="k",
+    help="Distinguishing factor D: people alike, different values among them, or 1/alpha of the most frequent one.",
+)
+
+
 @click.command(name="score", short_help="Measure what a result could do in the wrong hands.")
 @click.argument("result", metavar="RESULT")
 @option("--source", metavar="SRC", required=True, help="The table that the result was taken from.")
@@ -60,6 +71,7 @@ def command() -> None:
 @option("--x", type=float, metavar="X", help="The larger, the less the number of rows counts: 1 to inf [policy, or 2].")
 @option("--limit", type=float, metavar="L", help="Largest score allowed [policy, or none].")
 @option("--context", metavar="NAME", help="Context whose sensitivity applies.")
+@factor_option
 @option("--entity", metavar="COLUMN", help="Column that identifies whom a row is about; its rows count as one.")
 @option("--request", metavar="SQL", help="The query that asked for the result: what it gives away counts as known.")
 @option("--dialect", type=click.Choice(["postgres", "duckdb"]), default="postgres", help="SQL dialect of --request.")
@@ -71,6 +83,7 @@ def score(
     x: float | None,
     limit: float | None,
     context: str | None,
+    factor: str,
     entity: str | None,
     request: str | None,
     dialect: str,
@@ -85,33 +98,22 @@ def score(
 
     Ends with exit code 1 when the score is above the limit, so that a pipeline can stop there.
     """
-    from discreet.misuse import Sensitivity
     from discreet.misuse import score as misuse_score
-    from discreet.misuse.scorer import within
+    from discreet.misuse.scorer import settings_by_policy, within
     from discreet.sources import read
 
-    policy = Policy.load(policy_file)
+    policy, people = people_of(source, policy_file)
     limit = policy.misuse.limit if limit is None else limit
     if limit is not None and not limit >= 0:
         raise UsageError(f"The limit is a score from 0 up, not {limit}.", remedy="--limit 1.5, for example.")
-    sensitivity = Sensitivity.from_policy(policy, context)
-    # Values are compared as they are, whatever they generalise to.
-    people = read(source, policy=replace(policy, rules={}))
     given = read(result, policy=written_like(policy))
     with working(f"Counting people who look alike in {people.name}"):
-        scored = misuse_score(
-            given,
-            source=people,
-            # A sensitive column that is not confirmed counts as known, unless it has weights.
-            quasi=[name for name in policy.quasi if name not in sensitivity.weights],
-            sensitivity=sensitivity,
-            x=policy.misuse.x if x is None else x,
-            entity=entity,
-            request=request,
-            dialect=dialect,
-        )
+        settings = settings_by_policy(people, policy, x=x, context=context, factor=factor, entity=entity)
+        scored = misuse_score(given, entity=entity, request=request, dialect=dialect, **settings)
     exceeded = limit is not None and not within(scored.value, limit)
-    weightless = [name for name in policy.sensitive if name in given.columns and name not in sensitivity.weights]
+    weightless = [
+        name for name in policy.sensitive if name in given.columns and name not in settings["sensitivity"].weights
+    ]
     note = f"Note: no [sensitivity.COLUMN] for {', '.join(weightless)}, which therefore counted as harmless."
     share = "" if scored.normalised is None else f", {percent(scored.normalised)} of what the whole table could do"
     unit = "rows" if scored.weighed.rows is None else "entities"
@@ -130,19 +132,33 @@ def score(
     words = [heading(f"Misuse score of {given.name}: {scored.value:.4g}"), "", *map(bullet, sentences)]
     if scored.top:
         rows = [
-            (f"{heavy.row + 1:,}", f"{heavy.record_score:.4g}", f"{heavy.crowd:,}", ", ".join(heavy.columns))
+            (
+                f"{heavy.row + 1:,}",
+                f"{heavy.record_score:.4g}",
+                f"{heavy.crowd:,.4g}" if factor == "alpha-k" else f"{heavy.crowd:,}",
+                ", ".join(heavy.columns),
+            )
             for heavy in scored.top
         ]
-        words += ["", table(["row", "score", "people alike", "columns that weigh most"], rows, numeric=(0, 1, 2))]
+        words += ["", table(["row", "score", ALIKE[factor], "columns that weigh most"], rows, numeric=(0, 1, 2))]
     return CommandResult(
         lambda: {
             **scored.to_dict(),
             "limit": {"value": "inf" if limit == math.inf else limit, "exceeded": exceeded},
         },
         words,
-        notes=[note] if weightless else [],
+        notes=[*([note] if weightless else []), *age_notes(policy)],
         exit_code=int(exceeded),
     )
+
+
+def age_notes(policy: Policy) -> list[str]:
+    """A reminder where experts' knowledge is older than the policy allows."""
+    from discreet.misuse.sensitivity import reminder
+
+    today = datetime.datetime.now(datetime.UTC).date()
+    words = reminder(policy.sensitivity, today, days=policy.misuse.review_days)
+    return [words] if words else []
 
 
 def written_like(policy: Policy) -> Policy:
@@ -150,30 +166,12 @@ def written_like(policy: Policy) -> Policy:
     return Policy(delimiter=policy.delimiter, encoding=policy.encoding)
 
 
-@dataclass(frozen=True)
-class MisuseScoring:
-    """What a result is scored by: the source, its policy and its sensitivity."""
+def people_of(source: str, policy_file: str) -> tuple[Policy, Table]:
+    """A policy, and its source with values as they are."""
+    from discreet.sources import read
 
-    policy: Policy
-    settings: dict[str, Any]
-    """Of the functions that score and reduce."""
-
-    @classmethod
-    def of(cls, source: str, policy_file: str, x: float | None, context: str | None) -> MisuseScoring:
-        """From the options of a command."""
-        from discreet.misuse import Sensitivity
-        from discreet.sources import read
-
-        policy = Policy.load(policy_file)
-        sensitivity = Sensitivity.from_policy(policy, context)
-        settings = {
-            # Values are compared as they are, whatever they generalise to.
-            "source": read(source, policy=replace(policy, rules={})),
-            "quasi": [name for name in policy.quasi if name not in sensitivity.weights],
-            "sensitivity": sensitivity,
-            "x": policy.misuse.x if x is None else x,
-        }
-        return cls(policy, settings)
+    policy = Policy.load(policy_file)
+    return policy, read(source, policy=replace(policy, rules={}))
 
 
 @click.command(name="reduce", short_help="Give the largest part of a result within a limit.")
@@ -186,6 +184,7 @@ class MisuseScoring:
 @option("--generalise", "way", flag_value="generalise", help="Keep all rows and write quasi-identifiers coarser.")
 @option("--x", type=float, metavar="X", help="The larger, the less the number of rows counts: 1 to inf [policy, or 2].")
 @option("--context", metavar="NAME", help="Context whose sensitivity applies.")
+@factor_option
 @target_option("--out", type=FILE, metavar="FILE", required=True, help="Write the reduced result (CSV).")
 @output("Print what was reduced as JSON.")
 def reduce(
@@ -196,6 +195,7 @@ def reduce(
     way: str,
     x: float | None,
     context: str | None,
+    factor: str,
     out: Path,
 ) -> CommandResult:
     """Reduce RESULT until its misuse score is within a limit; a row that scores exactly the limit stays.
@@ -206,54 +206,38 @@ def reduce(
       discreet misuse reduce result.csv --source customers.parquet --policy policy.toml --limit 1 --cells --out less.csv
       discreet misuse reduce result.csv --source customers.parquet --policy policy.toml --limit 1 --generalise --out less.csv
     """
-    from discreet.misuse import reduce_by_generalising, reduce_cells, reduce_rows
-    from discreet.misuse import score as misuse_score
+    from discreet.misuse.reduction import reduced
     from discreet.misuse.result_formats import as_csv
+    from discreet.misuse.scorer import settings_by_policy
     from discreet.sources import read
 
-    scoring = MisuseScoring.of(source, policy_file, x, context)
-    limit = scoring.policy.misuse.limit if limit is None else limit
+    policy, people = people_of(source, policy_file)
+    limit = policy.misuse.limit if limit is None else limit
     if limit is None:
         raise UsageError("There is no limit to reduce to.", remedy="Give --limit, or set it in [misuse] of the policy.")
-    given = read(result, policy=written_like(scoring.policy))
-    ways: dict[str, Any] = {
-        "rows": reduce_rows,
-        "cells": reduce_cells,
-        "generalise": partial(reduce_by_generalising, rules=scoring.policy.rules),
-    }
+    given = read(result, policy=written_like(policy))
     with working(f"Reducing {given.name}"):
-        before = misuse_score(given, **scoring.settings)
-        reduced: list[dict[str, Any]] = ways[way](given, limit=limit, **scoring.settings)
-        # A generalised value is no value of the source, so its own crowd is not counted again here.
-        after = None if way == "generalise" else misuse_score(reduced, **scoring.settings).value if reduced else 0.0
-    write_text(out, as_csv(reduced, given.columns, scoring.policy.delimiter or ","))
-    emptied = 0
-    if way == "cells":
-        full = misuse_score(given, **scoring.settings)
-        emptied = sum(row.get(name) is None for row in reduced for name in full.plan.sensitive)
-    found = {
-        "way": way,
-        "limit": limit,
-        "before": before.value,
-        "after": after,
-        "rows": {"given": before.rows, "left": len(reduced)},
-        "empty_cells": emptied,
-        "out": str(out),
-    }
-    left = f"{len(reduced):,} of {before.rows:,} rows are left"
-    done = {
-        "rows": f"{left}.",
-        "cells": f"All {len(reduced):,} rows are left; {emptied:,} sensitive cells are empty now.",
-        "generalise": f"All {len(reduced):,} rows are left, with coarser quasi-identifiers.",
-    }
-    now = "at most the limit" if after is None else f"{after:.4g}"
+        settings = settings_by_policy(people, policy, x=x, context=context, factor=factor)
+        found = reduced(given, way, limit=limit, rules=policy.rules, **settings)
+    write_text(out, as_csv(found.rows, given.columns, policy.delimiter or ","))
     return CommandResult(
-        lambda: found,
+        lambda: {
+            "way": way,
+            "limit": limit,
+            "before": found.before,
+            "after": found.after,
+            "rows": {"given": found.given, "left": len(found.rows)},
+            "empty_cells": found.empty_cells,
+            "out": str(out),
+        },
         [
-            heading(f"Misuse score of {given.name}: {before.value:.4g} before, {now} now; the limit is {limit:.4g}"),
-            bullet(done[way]),
+            heading(
+                f"Misuse score of {given.name}: {found.before:.4g} before, {found.after:.4g} now; "
+                f"the limit is {limit:.4g}"
+            ),
+            bullet(found.words()),
         ],
-        notes=[f"Wrote {out}."],
+        notes=[f"Wrote {out}.", *age_notes(policy)],
     )
 
 
@@ -263,8 +247,11 @@ def reduce(
 @policy_option("Policy with roles and sensitivity.")
 @option("--x", type=float, metavar="X", help="The larger, the less the number of rows counts: 1 to inf [policy, or 2].")
 @option("--context", metavar="NAME", help="Context whose sensitivity applies.")
+@factor_option
 @output("Print the comparison as JSON.")
-def evaluate(rankings: Path, source: str, policy_file: str, x: float | None, context: str | None) -> CommandResult:
+def evaluate(
+    rankings: Path, source: str, policy_file: str, x: float | None, context: str | None, factor: str
+) -> CommandResult:
     """Compare the order of tables by misuse score with the order that experts gave them (Kendall's tau).
 
     RANKINGS is a CSV with the columns expert, table, rank and, if noted, seconds: one row per expert and table. `table` is
@@ -277,16 +264,16 @@ def evaluate(rankings: Path, source: str, policy_file: str, x: float | None, con
     from discreet.misuse import score as misuse_score
     from discreet.misuse.evaluation import evaluate as compared
     from discreet.misuse.evaluation import read_rankings
+    from discreet.misuse.scorer import settings_by_policy
     from discreet.sources import read
 
-    scoring, ranked = MisuseScoring.of(source, policy_file, x, context), read_rankings(rankings)
+    (policy, people), ranked = people_of(source, policy_file), read_rankings(rankings)
     tables = dict.fromkeys(name for one in ranked for name in one.ranks)
-    with working(f"MisuseScoring {len(tables)} tables"):
+    with working(f"Scoring {len(tables)} tables"):
+        settings = settings_by_policy(people, policy, x=x, context=context, factor=factor)
+        read_like = written_like(policy)
         scores = {
-            name: misuse_score(
-                read(str(rankings.parent / name), policy=written_like(scoring.policy)), **scoring.settings
-            ).value
-            for name in tables
+            name: misuse_score(read(str(rankings.parent / name), policy=read_like), **settings).value for name in tables
         }
     found = compared(scores, ranked)
 

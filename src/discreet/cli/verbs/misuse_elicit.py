@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import json
 import math
 import re
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,6 @@ from discreet.cli.options import (
     folder_option,
     option,
     policy_option,
-    seed_option,
     target_option,
 )
 from discreet.cli.output import CommandResult, output, say, table, working, write_text
@@ -43,22 +44,6 @@ CLOSE = 0.6
 """Kendall's tau from which experts mostly agree about the order."""
 DISPUTED = 0.5
 """Spread of logarithms above which a value is named: experts differ by a factor of two."""
-EXPERTS = ("ann", "ben", "eva")
-SCORES = {
-    "Infection": 0.95,
-    "Mind": 0.8,
-    "Reproduction": 0.7,
-    "Tumours": 0.6,
-    "Nerves": 0.45,
-    "Metabolism": 0.2,
-    "Circulation": 0.15,
-    "Digestion": 0.12,
-    "Motion": 0.08,
-    "Breathing": 0.06,
-    "up to 30,000": 0.35,
-    "over 30,000": 0.25,
-}
-"""What the simulated experts think of chapters of diagnoses and of incomes, apart from their errors."""
 
 
 @click.command(name="elicit", short_help="Ask an expert how sensitive values are.")
@@ -170,6 +155,11 @@ def elicit(
     )
 
 
+def today() -> str:
+    """The day, for the age of a sensitivity function."""
+    return datetime.datetime.now(datetime.UTC).date().isoformat()
+
+
 def load(path: Path) -> Interview:
     """An interview from its file."""
     try:
@@ -226,6 +216,7 @@ def conduct(interview: Interview, out: Path) -> Interview:
 
 def ask(interview: Interview, question: Question) -> Interview | None:
     """Ask one question until the answer makes sense; None to stop."""
+    begun = time.monotonic()
     asked = f"\nQuestion {len(interview.answers) + 1}, about {interview.left - 1} more after it\n"
     if isinstance(question, Rate):
         record = "\n".join(f"    {interview.items[item]}" for item in question.items)
@@ -246,10 +237,10 @@ def ask(interview: Interview, question: Question) -> Interview | None:
         if typed in ("u", "undo") and interview.answers:
             return interview.undo()
         if typed in ("s", "skip", "pass"):
-            return interview.answer(question, None)
+            return interview.answer(question, None, seconds=time.monotonic() - begun)
         answer = read_comparison(typed) if isinstance(question, Compare) else read_rating(typed)
         if answer is not None:
-            return interview.answer(question, answer)
+            return interview.answer(question, answer, seconds=time.monotonic() - begun)
         if typed in ("?", "help"):
             say(WELCOME)
         if isinstance(question, Rate):
@@ -300,7 +291,8 @@ def combine(files: tuple[Path, ...], out: Path | None) -> CommandResult:
     content = sections(panel.items, panel.scores)
     version = Sensitivity.from_dict(content).version
     agreement = "" if panel.agreement is None else f", agreement (Kendall's tau) {panel.agreement:.2f}"
-    text = toml(content, notes=[f"Sensitivity version {version}, from {len(panel.experts)} expert(s){agreement}."])
+    note = f"Sensitivity version {version}, from {len(panel.experts)} expert(s){agreement}."
+    text = toml(content, notes=[note], elicited=today())
     notes = [f"Version {version}: {len(panel.items)} values, {len(panel.experts)} expert(s)."]
     for expert, ratio in zip(panel.experts, panel.ratios, strict=True):
         notes += consistency_words(expert, ratio)
@@ -323,47 +315,6 @@ def combine(files: tuple[Path, ...], out: Path | None) -> CommandResult:
         lambda: {"version": version, **panel.to_dict(), "sensitivity": content},
         [text.rstrip("\n")] if out is None else [],
         notes=notes,
-    )
-
-
-@click.command(name="generate", short_help="Generate a sample log and experts' answers.")
-@folder_option(required=True)
-@option("--days", type=click.IntRange(5, 400), default=40, help="Working days in the log.")
-@option("--misusers", type=click.IntRange(0, 20), default=4, help="Users who misuse it.")
-@seed_option("log")
-@output("Print the paths as JSON.")
-def generate(out: Path, days: int, misusers: int, seed: int) -> CommandResult:
-    """Generate a log of 80 fictitious users, and three simulated experts' answers.
-
-    \b
-    Examples:
-      discreet misuse generate --out demo
-    """
-    import numpy as np
-
-    from discreet.misuse.elicitation import Item, SimulatedExpert
-    from discreet.misuse.generated import generate_log
-    from discreet.misuse.log import write_line
-    from discreet.people import diagnosis_hierarchy
-
-    with working("Generating a log"):
-        log = generate_log(np.random.default_rng(seed), days=days, misusers=misusers)
-    paths = {"log": out / "log.jsonl", **{name: out / f"{name}.json" for name in EXPERTS}}
-    write_text(paths["log"], "".join(write_line(scored) for scored in log.results))
-    # Three experts on the diagnoses and incomes of the demo; the third errs most.
-    chapters: dict[str, list[str]] = {}
-    for row in diagnosis_hierarchy():
-        chapters.setdefault(row[2], []).append(row[0])
-    items = [Item("diagnosis", chapter, tuple(values)) for chapter, values in chapters.items()]
-    items += [Item("income", "up to 30,000", upper=30_000.0), Item("income", "over 30,000")]
-    scores = np.array([SCORES[item.label] for item in items])
-    for number, name in enumerate(EXPERTS):
-        expert = SimulatedExpert(scores, np.random.default_rng([seed, number]), comparing=0.3 + 0.2 * number)
-        save(expert.interview(name, items, seed=number), paths[name])
-    return CommandResult(
-        lambda: {name: str(path) for name, path in paths.items()},
-        map(str, paths.values()),
-        next_step=f"discreet misuse anomalies {paths['log']}",
     )
 
 
@@ -404,7 +355,7 @@ def fit(source: str, policy_file: str, value: str, columns: tuple[str, ...], out
         content = {name: fit_to_value(name, coded(cells.cells(name)), worth) for name in wanted}
     version = Sensitivity.from_dict(content).version
     note = f"Sensitivity version {version}, learnt from column {value} of {len(worth):,} people."
-    text = table_toml(content, note)
+    text = toml(content, notes=[note], elicited=today())
     if out is not None:
         write_text(out, text)
     return CommandResult(
@@ -421,16 +372,55 @@ def _worth(label: str | None) -> float:
         return math.nan
 
 
-def table_toml(content: dict[str, Any], note: str) -> str:
-    """Sections [sensitivity.COLUMN] as text."""
-    lines = [f"# {note}"]
-    for name, learnt in content.items():
-        lines += ["", f"[sensitivity.{json.dumps(name)}]", f"otherwise = {learnt['otherwise']}"]
-        if "bins" in learnt:
-            lines.append(f"bins = {json.dumps(learnt['bins'])}")
-        if "values" in learnt:
-            pairs = ", ".join(
-                f"{json.dumps(key, ensure_ascii=False)} = {weight}" for key, weight in learnt["values"].items()
-            )
-            lines.append(f"values = {{ {pairs} }}")
-    return "\n".join(lines) + "\n"
+@click.command(name="compare", short_help="Compare record ranking with pairwise comparison.")
+@click.argument("files", nargs=-1, required=True, metavar="ANSWERS...", type=PATH)
+@folder_option("Write the study there: answers.csv and scores.csv; the folder must not exist.")
+@output("Print scores, errors and agreement as JSON.")
+def compare(files: tuple[Path, ...], out: Path | None) -> CommandResult:
+    """Compare two ways of elicitation on the same experts: record ranking and pairwise comparison.
+
+    Each expert's ANSWERS are scored by records alone (non-negative least squares), by comparisons alone (AHP), and by both. The
+    error is how far a method misses the expert's own score of a record, each record predicted from all other answers.
+
+    \b
+    Examples:
+      discreet misuse compare ann.json ben.json
+      discreet misuse compare ann.json ben.json --out study
+    """
+    from discreet.misuse.evaluation import METHODS, compare_methods, study_files
+
+    interviews = [load(path) for path in files]
+    combine_interviews(interviews)  # refuses interviews about different values
+    found = compare_methods(interviews)
+
+    def written(number: float | None, form: str = ".2f") -> str:
+        return "none" if number is None else f"{number:{form}}"
+
+    rows = [
+        (
+            row.expert,
+            row.method,
+            f"{row.questions}",
+            "" if row.seconds is None else f"{row.seconds:.0f}",
+            written(row.error),
+            written(found.tau(row.expert)) if row.method == "both" else "",
+        )
+        for row in found.rows
+    ]
+    between = "; ".join(f"{method} {written(found.agreement(method))}" for method in METHODS)
+    if out is not None:
+        if out.exists():
+            raise UsageError(f"{out} exists already.", remedy="Give a folder that does not exist yet.")
+        for name, content in study_files(interviews).items():
+            write_text(out / name, content)
+    return CommandResult(
+        found.to_dict,
+        [
+            table(
+                ["expert", "method", "answers", "seconds each", "error", "tau between methods"],
+                rows,
+                numeric=(2, 3, 4, 5),
+            ),
+        ],
+        notes=[f"Agreement between experts (Kendall's tau): {between}.", *([f"Wrote {out}."] if out else [])],
+    )

@@ -28,9 +28,11 @@ from discreet.errors import UsageError
 from discreet.wording import reason
 
 if TYPE_CHECKING:
+    from discreet.releases.bait_release import BaitOutline, BaitSettings
     from discreet.releases.delivery.copies import Delivered
     from discreet.releases.delivery.release import Release
     from discreet.releases.delivery.repository import StoredRelease
+    from discreet.releases.plan import Plan
 
 FORCE = "Proceed with fewer than 30 marks, or with detectable decoys."
 SUPPRESSION = "Largest share of people suppressed."
@@ -90,6 +92,38 @@ release_options = options(
     option("--force", is_flag=True, help=FORCE),
 )
 """What a release looks like."""
+bait_options = options(
+    option(
+        "--mode",
+        type=click.Choice(["marks", "bait"]),
+        default="marks",
+        help="Marks, or decoys as published (AnonTokens), which only recipients without a list of the population miss.",
+    ),
+    option("--decoys", type=click.IntRange(1), metavar="N", help="Bait: decoy classes per recipient [10]."),
+    option(
+        "--removal",
+        type=click.Choice(["random", "size", "risk"]),
+        help="Bait: which real classes hide decoys; all other copies lose them [risk].",
+    ),
+    option("--budget", type=click.FloatRange(0, 1), metavar="B", help="Bait: share of classes a copy may lose [0.05]."),
+    option("--least-factor", type=click.FloatRange(1), metavar="F", help="Bait: least risk multiplication factor [1]."),
+    option(
+        "--most-factor",
+        type=click.FloatRange(1),
+        metavar="F",
+        help="Bait: largest factor, such as 1.5; decoys are then drawn within [none: the riskiest first].",
+    ),
+)
+"""How decoys of bait are chosen and hidden."""
+
+
+def _bait_of(settings: dict[str, Any]) -> BaitSettings | None:
+    """Take the options of bait out of a command's; None for marks."""
+    from discreet.releases.bait_release import BAIT_NAMES, BaitSettings
+
+    return BaitSettings.checked(settings.pop("mode"), {name: settings.pop(name) for name in BAIT_NAMES})
+
+
 delivery_options = options(
     target_option("--out", metavar="DIR", required=True, help="Folder that gets a folder per recipient."),
     option(
@@ -111,6 +145,7 @@ recipients_option = option(
 @click.command(name="plan", short_help="Preview a release; nothing is written.")
 @click.argument("data", metavar="DATA")
 @release_options
+@bait_options
 @option("--recipients", default="20", metavar="N|NAMES", help="Number of recipients, or names: a,b,c.")
 @output("Print the plan as JSON.")
 def plan(data: str, population: str, policy_file: str, recipients: str, **settings: Any) -> CommandResult:
@@ -121,24 +156,32 @@ def plan(data: str, population: str, policy_file: str, recipients: str, **settin
     \b
     Example:
       discreet release plan hospital.csv --population register.parquet --policy policy.toml --recipients 20
+      discreet release plan hospital.csv --population register.parquet --policy policy.toml --recipients 3 --mode bait
     """
+    from discreet.releases.bait_release import outline_bait
     from discreet.releases.plan import plan as plan_release
 
     # How many recipients, given as a number or by their names.
     if recipients.isdecimal() and int(recipients) > 0:
-        number = int(recipients)
+        names = tuple(f"recipient {place}" for place in range(1, int(recipients) + 1))
     else:
         from discreet.releases.preconditions import check_names
 
         if recipients.isdecimal() or recipients.startswith("-"):
             raise UsageError("A release has at least one recipient.", remedy="Say how many: --recipients 20")
-        number = len(check_names([name.strip() for name in recipients.split(",")], "recipient"))
+        names = check_names([name.strip() for name in recipients.split(",")], "recipient")
+    bait = _bait_of(settings)
     source, people = data_and_population(data, population, policy_file)
     with working(f"Planning a release of {source.name}"):
-        planned = plan_release(source, people, number, **settings)
+        planned: Plan | BaitOutline
+        if bait is None:
+            planned = plan_release(source, people, len(names), **settings)
+        else:
+            limits = {name: settings[name] for name in ("k", "suppression", "loss")}
+            planned = outline_bait(source, people, names, bait=bait, **limits)
     return CommandResult(
         planned.to_dict,
-        [heading(f"A release of {source.name} to {number} recipients"), *map(bullet, planned.words())],
+        [heading(f"A release of {source.name} to {len(names)} recipients"), *map(bullet, planned.words())],
         next_step="discreet release make, with --name, --recipient for each, --out, and the confirmations it asks for",
     )
 
@@ -146,6 +189,7 @@ def plan(data: str, population: str, policy_file: str, recipients: str, **settin
 @click.command(name="make", short_help="Give every recipient a traceable copy of DATA.")
 @click.argument("data", metavar="DATA")
 @release_options
+@bait_options
 @option("--name", metavar="NAME", required=True, help="Name of the release.")
 @recipients_option
 @option("--population-source", metavar="TEXT", default="", help="Where the population comes from.")
@@ -187,6 +231,8 @@ def make(
       discreet release make hospital.csv --population register.parquet --policy policy.toml \\
           --name spring --recipient north --recipient south --recipient west --out copies \\
           --population-source "register 2026" --population-licence "CC BY 4.0" --counts-only --sign-off DPO-2026-17
+
+    With --mode bait copies hold decoys as published (AnonTokens), each in one copy alone; all recipients are named at once.
     """
     from discreet.releases.delivery.release import release
     from discreet.releases.preconditions import AGREEMENT, Gates
@@ -200,13 +246,14 @@ def make(
             f"{agreement} cannot be read ({reason(error)}).",
             remedy="Give a text file in UTF-8, or leave it out.",
         ) from None
-    gates = Gates(**confirmed, agreement=text).check()
+    gates, bait = Gates(**confirmed, agreement=text).check(), _bait_of(settings)
     tables = data_and_population(data, population, policy_file)
     with working(f"Sealing release {settings['name']}"):
         made = release(
             *tables,
             recipients,
             gates=gates,
+            bait=bait,
             row_ids=None if no_row_ids else row_ids,
             store=address,
             actor=actor,
@@ -274,6 +321,7 @@ def _delivered(made: Release, copies: Sequence[Delivered]) -> CommandResult:
         lambda: {**made.to_dict(), "delivered": [copy.to_dict() for copy in copies]},
         words,
         notes=[
+            *([made.preflight["warning"]] if made.manifest.bait else []),
             "Who has which control records is known only to the store and its keys: back up both.",
             "Store a head of the ledger elsewhere: discreet ledger head --out head.json",
         ],

@@ -57,6 +57,12 @@ def search_options(*, smallest_k: int, suppression: float, loss: str) -> Decorat
 @click.argument("source", metavar="DATA")
 @population_option
 @search_options(smallest_k=1, suppression=0.1, loss="dm_star")
+@option(
+    "--search",
+    type=click.Choice(["optimal", "mondrian", "mondrian-relaxed"]),
+    default="optimal",
+    help="How the table is made: one level per column, or boxes class by class.",
+)
 @option("--grid", is_flag=True, help="Also for k = 2, 5, 10, 20, 50 and 0, 2, 5, 10, 15 % suppressed.")
 @option(
     "--samples", type=click.IntRange(2), metavar="N", help="Also over N uniform samples of POP: mean and deviation."
@@ -71,6 +77,7 @@ def feasibility(
     k: int,
     suppression: float,
     loss: str,
+    search: str,
     grid: bool,
     samples: int | None,
     fraction: float,
@@ -82,21 +89,22 @@ def feasibility(
     Examples:
       discreet release feasibility people.csv --policy policy.toml --population register.parquet
       discreet release feasibility people.csv --policy policy.toml --population register.parquet --k 10 --suppression 0.05
-      discreet release feasibility people.csv --policy policy.toml --population census.csv --grid --report room.html
+      discreet release feasibility people.csv --policy policy.toml --population census.csv --grid --report grid.html
       discreet release feasibility people.csv --policy policy.toml --population census.csv --samples 50 --fraction 0.01
     """
     from discreet.releases.feasibility_samples import feasibility_samples
 
     data, people = data_and_population(source, population, policy_file)
     with working(f"Counting people who look alike in {data.name} and {people.name}"):
-        measured = measure_feasibility(data, people, k=k, suppression=suppression, loss=loss)
-        cells = feasibility_grid(data, people, loss=loss) if grid else None
+        measured = measure_feasibility(data, people, k=k, suppression=suppression, loss=loss, search=search)
+        cells = feasibility_grid(data, people, loss=loss, search=search) if grid else None
         sampled = None
         if samples is not None:
-            limits: dict[str, Any] = {} if grid else {"ks": [k], "suppressions": [suppression]}
+            limits: dict[str, Any] = {"search": search, "loss": loss}
+            limits |= {} if grid else {"ks": [k], "suppressions": [suppression]}
             everybody = people.classes(data.classes().names)
             dice = np.random.default_rng(seed)
-            sampled = feasibility_samples(everybody, samples=samples, fraction=fraction, rng=dice, loss=loss, **limits)
+            sampled = feasibility_samples(everybody, samples=samples, fraction=fraction, rng=dice, **limits)
 
     about: dict[str, Any] = {"title": f"Room for decoys in {data.name}", "source": data.name, "policy": data.policy}
     words: list[str | Iterator[str]] = [
@@ -110,7 +118,7 @@ def feasibility(
             if found is None:
                 rows.append([*start, "not possible", *[""] * 7])
                 continue
-            levels = " ".join(map(str, found.levels.values()))
+            levels = " ".join(map(str, found.levels.values())) or "boxes"
             numbers = (f"{getattr(found, name):,}" for name in GRID_COLUMNS)
             rows.append([*start, levels, *numbers, f"{found.max_factor:.4g}"])
         headers = ["k", "share", "levels", *GRID_COLUMNS.values(), "largest factor"]

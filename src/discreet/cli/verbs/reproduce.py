@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 PAPERS = {
     "fmdp": "a planning adversary (Xia et al. 2015)",
-    "anontokens": "decoy records (Antonatos et al. 2018)",
+    "anontokens": "decoy records (Antonatos et al. 2019)",
     "mindfirl": "record linkage with masked values, KAPR (Li et al.)",
     "mscore": "the misuseability weight (Sundaramoorthy, Srinivasa Rao Madhane, after Harel et al.)",
 }
@@ -63,7 +63,7 @@ def command(paper: str, quick: bool, seed: int) -> CommandResult:
 
 def reproduced(paper: str, *, quick: bool, seed: int) -> CommandResult:
     """The result of going through a paper."""
-    from discreet.reference.reproduction_page import reproduction_page
+    from discreet.reference.items import reproduction_page
 
     with working(f"Going through {PAPERS[paper]}"):
         found: Reproduction = import_module(f"discreet.reference.{paper}").reproduce(quick=quick, seed=seed)
@@ -77,8 +77,7 @@ def reproduced(paper: str, *, quick: bool, seed: int) -> CommandResult:
 
 def item_lines(found: Reproduction) -> Iterator[str]:
     """The items as a table, then every reason once."""
-    from discreet.reference.items import shown
-    from discreet.reference.reproduction_page import briefly
+    from discreet.reference.items import briefly, shown
 
     def cell(value: object) -> str:
         text = "-" if value is None else shown(value)

@@ -32,6 +32,8 @@ class Step:
     refused: int
     losses: tuple[float, ...]
     """Of the allowed ones."""
+    addresses: tuple[str, ...] = ()
+    """Where each of the allowed ones leads, on a page."""
 
     @property
     def label(self) -> str:
@@ -81,12 +83,21 @@ class Lattice:
     @cached_property
     def cells(self) -> Counter[tuple[int, int]]:
         """Allowed combinations by step and row from the bottom."""
+        return Counter((place, self._row(loss)) for place, step in enumerate(self.steps) for loss in step.losses)
+
+    @cached_property
+    def ways(self) -> dict[tuple[int, int], str]:
+        """Per cell, where the one of least loss in it leads."""
+        least: dict[tuple[int, int], tuple[float, str]] = {}
+        for place, step in enumerate(self.steps):
+            for loss, address in zip(step.losses, step.addresses, strict=bool(step.addresses)):
+                cell = place, self._row(loss)
+                least[cell] = min(least.get(cell, (math.inf, "")), (loss, address))
+        return {cell: address for cell, (_, address) in least.items()}
+
+    def _row(self, loss: float) -> int:
         low, high = self.span
-        return Counter(
-            (place, min(ROWS - 1, int((self.frame.y.share(loss) - low) / high)))
-            for place, step in enumerate(self.steps)
-            for loss in step.losses
-        )
+        return min(ROWS - 1, int((self.frame.y.share(loss) - low) / high))
 
 
 def lattice_chart(lattice: Lattice) -> Drawing:
@@ -99,13 +110,16 @@ def lattice_chart(lattice: Lattice) -> Drawing:
         most, cells = max(lattice.cells.values(), default=0), []
         for (place, row), count in lattice.cells.items():
             y = number(frame.bottom - low - (row + 1) * high)
-            cells.append(_cell(place, len(steps), y=y, height=number(high - 0.5), count=count, most=most))
+            cell = _cell(place, len(steps), y=y, height=number(high - 0.5), count=count, most=most)
+            cells.append(_way(cell, lattice.ways.get((place, row)), f"The best of {count:,} at {steps[place].label}"))
         nodes = element("g", cells, class_="cells")
     else:
-        positions = [(place, rank, loss) for place, step in enumerate(steps) for rank, loss in enumerate(step.losses)]
-        nodes = join(
-            [dot(_aside(steps, place, rank), frame.down(loss), r=3, class_="node") for place, rank, loss in positions]
-        )
+        dots = []
+        for place, step in enumerate(steps):
+            for rank, loss in enumerate(step.losses):
+                mark = dot(_aside(steps, place, rank), frame.down(loss), r=3, class_="node")
+                dots.append(_way(mark, step.addresses[rank] if step.addresses else None, f"One at {step.label}"))
+        nodes = join(dots)
     chosen = None
     if lattice.chosen is not None and lattice.loss is not None:
         place, rank = lattice.chosen
@@ -132,6 +146,13 @@ def lattice_chart(lattice: Lattice) -> Drawing:
         foot(ticks, y=strip + STRIP, title="Sum of levels"),
     )
     return Drawing(parts, strip + STRIP + FOOT, "chart axes")
+
+
+def _way(mark: Markup, address: str | None, words: str) -> Markup:
+    """A mark that leads somewhere; not in the order of the keyboard, which has the table of levels."""
+    if address is None:
+        return mark
+    return element("a", mark, href=address, tabindex="-1", aria_label=words)
 
 
 def _aside(steps: Sequence[Step], step: int, rank: int) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from discreet.attacker import Attack, Attacked
+from discreet.attacker.extensions import Extensions
 from discreet.attacker.parameters import read_attack
 from discreet.errors import PolicyError, UsageError
 from discreet.kernel import Classes
@@ -297,7 +298,9 @@ def measure(project: ProjectFile) -> Measured:
     """Read the tables that the project names, and measure them."""
     policy = Policy.load(project.policy)
     table = read(project.data, policy=policy)
-    attack = None if project.attack is None else Attack.from_dict(read_attack(Path(project.attack)))
+    attack = (
+        None if project.attack is None else Attack.from_dict(Extensions.split(read_attack(Path(project.attack)))[0])
+    )
     population: Table | int | None = None
     if project.population is not None:
         population = (
