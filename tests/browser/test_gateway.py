@@ -81,31 +81,33 @@ def test_from_the_meter_to_a_limit_in_force_by_keyboard(place: Place, visit: Vis
 
 
 def test_a_page_says_who_is_no_second_person_and_what_to_do(place: Place, visit: Visit) -> None:
-    """The custodian has invited everybody, so that nobody can approve; the operator helps."""
-    one = visit("custodian")
-    one.goto("/accounts")
-    photograph(one, "accounts")
-    one.get_by_label("Name").fill("guest")
-    one.get_by_label("custodian decides").check()
-    one.get_by_role("button", name="Make the link").click()
-    link = one.locator("pre.secret").inner_text()
-    guest = visit()
-    guest.goto(link.strip())
-    for label in ("Password", "The same password again"):
-        guest.get_by_label(label, exact=True).fill(PASSWORD)
-    guest.get_by_role("button").last.click()
-    expect(guest.get_by_role("status")).to_contain_text("Your password is set")
-    number = proposed(place.app, "custodian")
+    """One administrator has opened both accounts, so that neither can approve; the operator helps."""
+    one = visit("administrator")
+    guests = []
+    for name in ("guest", "asker"):
+        one.goto("/accounts")
+        photograph(one, "accounts")
+        one.get_by_label("Name").fill(name)
+        one.get_by_label("custodian decides").check()
+        one.get_by_role("button", name="Make the link").click()
+        link = one.locator("pre.secret").inner_text()
+        guests.append(visit())
+        guests[-1].goto(link.strip())
+        for label in ("Password",):
+            guests[-1].get_by_label(label, exact=True).fill(PASSWORD)
+        guests[-1].get_by_role("button").last.click()
+        expect(guests[-1].get_by_role("status")).to_contain_text("Your password is set")
+    guest, number = guests[0], proposed(place.app, "asker")
     guest.goto(f"/gateway/limits/{number}")
-    expect(guest.locator("main")).to_contain_text("custodian, who proposed this, opened your account")
-    expect(guest.locator("main")).to_contain_text("discreet account add NAME")
+    expect(guest.locator("main")).to_contain_text("administrator opened both your account and that of asker")
+    expect(guest.locator("main")).to_contain_text("It can be approved by custodian.")
     expect(guest.get_by_role("button", name="Approve")).to_have_count(0)
     assert flaws(guest, Look("light", 1280, "light")) == []
     photograph(guest, "gateway-limit-no-second")
-    one.goto(f"/gateway/limits/{number}")
-    photograph(one, "gateway-limit-own")
+    guests[1].goto(f"/gateway/limits/{number}")
+    photograph(guests[1], "gateway-limit-own")
     one.goto(f"/accounts/{account_number(place.app, 'guest')}")
-    expect(one.locator("main")).to_contain_text("do not approve each other's requests")
+    expect(one.locator("main")).to_contain_text("do not approve requests of guest")
     assert flaws(one, Look("light", 1280, "light")) == []
     photograph(one, "account")
 

@@ -87,6 +87,18 @@ def test_the_lab_works_without_a_script(place: Place, visit: Visit) -> None:
     expect(page.get_by_label("Gain", exact=True)).to_have_value("-1")
 
 
+def test_several_numbers_in_one_field_are_shown_at_once(place: Place, visit: Visit) -> None:
+    page = visit("custodian")
+    page.goto("/lab")
+    page.get_by_label("Lists for sale").fill("100:1-6 50:5-12")
+    expect(page.locator("#lab-beyond ~ dl")).to_contain_text("several lists for sale")
+    page.get_by_label("List bought").select_option("yes")
+    expect(page.locator("#lab-everybody")).to_be_visible()
+    page.get_by_label("Lists for sale").fill("100:1-99")
+    expect(page.get_by_role("alert")).to_contain_text("A list holds person 99, but only 12 are alike.")
+    assert barriers(page) == []
+
+
 def test_tables_that_were_opened_stay_open(place: Place, visit: Visit) -> None:
     page = visit("auditor")
     page.goto("/lab")

@@ -24,7 +24,7 @@ def test_from_the_first_start_to_a_report_in_five_minutes(chromium: Browser, tmp
     assert newcomer.pages[-1] == "Risk of people.csv · Discreet"
     assert any("by birth_year, sex, zip, plan" in text.lower() for text in newcomer.read)
     assert len(newcomer.pages) <= 5
-    assert newcomer.interactions <= 11
+    assert newcomer.interactions <= 8
     assert newcomer.acting + newcomer.reading < TARGET - QUIET_MACHINE
     assert walk.machine < SLOW_MACHINE
 

@@ -105,13 +105,13 @@ def test_every_place_is_reached_by_keyboard(place: Place, visit: Visit, role: st
 
 
 def test_from_the_printed_link_to_a_second_person_without_a_mouse(place: Place, visit: Visit) -> None:
-    """A custodian invites, the invited one sets a password and signs in; both by keyboard."""
-    page = visit("custodian")
+    """An administrator invites, the invited one sets a password and signs in; both by keyboard."""
+    page = visit("administrator")
     page.goto("/accounts")
     type_into(page, "Name", "ann.lee")
     tab_to(page, page.get_by_role("radio", name="custodian"))
     page.keyboard.press("ArrowUp")  # to the last one
-    expect(page.get_by_role("radio", name="auditor")).to_be_checked()
+    expect(page.get_by_role("radio", name="administrator")).to_be_checked()
     press(page, page.get_by_role("button", name="Make the link"))
     photograph(page, "link-shown-once")
     assert barriers(page) == []
@@ -119,7 +119,6 @@ def test_from_the_printed_link_to_a_second_person_without_a_mouse(place: Place, 
     guest = visit()
     guest.goto(link)
     type_into(guest, "Password", PASSWORD)
-    type_into(guest, "The same password again", PASSWORD)
     guest.keyboard.press("Enter")
     expect(guest.get_by_role("status")).to_contain_text("Your password is set, and you are signed in.")
     expect(guest.locator("h1")).to_have_text("Dashboard")
@@ -178,6 +177,27 @@ def test_the_cookie_has_its_prefix_and_flags_on_loopback(place: Place, visit: Vi
     assert (cookie["secure"], cookie["httpOnly"], cookie["sameSite"], cookie["path"]) == (True, True, "Lax", "/")
     assert cookie["domain"] == "127.0.0.1"
     assert page.evaluate("document.cookie") == ""
+
+
+def test_a_role_is_proposed_by_one_and_approved_by_another_by_keyboard(place: Place, visit: Visit) -> None:
+    """The administrator proposes on the account's page, a custodian finds it on the dashboard and approves."""
+    page, number = visit("administrator"), account_number(place.app, "worker")
+    page.goto(f"/accounts/{number}")
+    tab_to(page, page.get_by_text("Propose another role").first)
+    page.keyboard.press("Enter")
+    page.get_by_label("Role").select_option("manager")
+    type_into(page, "Why", "runs a project from May on")
+    press(page, page.get_by_role("button", name="Propose the role"))
+    expect(page.get_by_role("status")).to_contain_text("The role is proposed")
+    assert barriers(page) == []
+    for look in (Look("light", 1440, "light"), Look("narrow", 390, "dark")):
+        custodian = visit("custodian", **look.window)
+        press(custodian, custodian.get_by_role("link", name="Review the role"))
+        expect(custodian.locator("h1")).to_have_text("worker: worker becomes manager")
+        photograph(custodian, f"role-change-{look.name}")
+        assert flaws(custodian, look) == []
+    press(custodian, custodian.get_by_role("button", name="Approve"))
+    expect(custodian.get_by_role("status")).to_contain_text("The role is changed")
 
 
 def test_another_site_cannot_act_for_somebody_who_is_signed_in(place: Place, visit: Visit) -> None:

@@ -49,8 +49,7 @@ def test_from_a_workbook_to_next_years_table(place: Place, visit: Visit, workboo
     page = visit("custodian", viewport={"width": 1440, "height": 900})
     page.goto("/datasets/new")
     seen(page, "new")
-    page.get_by_label("File", exact=True).set_input_files(workbook)
-    page.get_by_role("button", name="Upload").click()
+    page.get_by_label("File", exact=True).set_input_files(workbook)  # it is sent at once
     expect(page.get_by_role("heading", name="Which sheet?")).to_be_visible()
     expect(page.get_by_label("Old")).to_have_count(0)  # hidden sheets are not offered
     seen(page, "sheet")

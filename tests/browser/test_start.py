@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 def test_the_steps_are_followed_put_away_and_taken_out_again_by_keyboard(place: Place, visit: Visit) -> None:
     page = visit("custodian")
     steps = page.get_by_role("region", name="Getting started")
-    expect(steps.get_by_role("listitem")).to_have_count(5)
+    expect(steps.get_by_role("listitem")).to_have_count(4)
     expect(steps.locator("[aria-current=step]")).to_contain_text("Add a data set: this comes next")
     assert barriers(page) == []
     press(page, steps.get_by_role("link", name="Add a data set"))
@@ -40,7 +40,7 @@ def test_a_report_on_a_project_is_made_and_read(place: Place, visit: Visit, look
     make_dataset(place.app, "custodian")
     page = visit("custodian", **look.window)
     page.goto("/reports/new")
-    expect(page.get_by_role("complementary", name="Getting started")).to_contain_text("step 3 of 5")
+    expect(page.get_by_role("complementary", name="Getting started")).to_contain_text("step 2 of 4")
     photograph(page, f"{look.name}-project-form")
     assert flaws(page, look) == []
     type_into(page, "Title", "Spring and summer")

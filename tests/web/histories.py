@@ -19,6 +19,8 @@ class Step:
     kind: Kind
     account: str
     by: str = OPERATOR
+    proposer: str = ""
+    """Of a role that `by` approved."""
 
 
 History = list[Step]
@@ -44,6 +46,8 @@ def behind(history: History, account: str, now: int) -> set[str]:
             break
         if step.kind == "role":
             found |= behind(history, step.by, at)
+            if step.proposer:
+                found |= behind(history, step.proposer, at)
         elif step.kind == "used":
             made = offer(history, at)
             found |= behind(history, history[made].by, made)

@@ -1,4 +1,4 @@
-"""A house of custodians in which a person may hold many accounts: the real application, and who controls what.
+"""A house of custodians and administrators in which a person may hold many accounts: the real application, and who controls what.
 
 Each person begins with one account, which the operator gave them in person or which another person's link opened for them.
 A person who makes a link to an account sees it, and so controls that account from when it is used: they may have used it
@@ -8,13 +8,12 @@ themselves. That is what this model keeps, person by person; the application kno
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from fastapi import FastAPI
-from sqlalchemy import update
 
-from discreet.store.tables.web import ACCOUNT
 from discreet.web.accounts import credentials
 from discreet.web.releases import store as plans
 from tests.web.accounts.test_accounts import link_on
@@ -46,45 +45,55 @@ class House:
     app: FastAPI
     history: History = field(default_factory=list)
     control: dict[str, set[int]] = field(default_factory=dict)
+    roles: dict[str, str] = field(default_factory=dict)
+    proposed: dict[int, tuple[str, str, str]] = field(default_factory=dict)
+    """Roles that wait: the account, the role, who proposed it."""
     holder: dict[str, int] = field(default_factory=dict)
     links: dict[str, tuple[str, int | None]] = field(default_factory=dict)
     asked: list[Asked] = field(default_factory=list)
     people: Callable[[], int] = field(default_factory=lambda: itertools.count().__next__)
 
-    @property
-    def names(self) -> list[str]:
-        """Accounts that can be used."""
-        return [name for name in self.control if usable(self.history, name, len(self.history))]
+    def named(self, role: str) -> list[str]:
+        """Accounts in this role that can be used."""
+        return [
+            name for name in self.roles if self.roles[name] == role and usable(self.history, name, len(self.history))
+        ]
 
-    def _happened(self, kind: str, account: str, by: str = OPERATOR) -> None:
-        self.history.append(Step(kind, account, by))  # type: ignore[arg-type]
+    def _happened(self, kind: str, account: str, by: str = OPERATOR, proposer: str = "") -> None:
+        self.history.append(Step(kind, account, by, proposer))  # type: ignore[arg-type]
 
-    def operator_adds(self) -> None:
+    def _new(self, role: str) -> str:
+        name = f"person{len(self.control)}"
+        self.control[name], self.roles[name] = set(), role
+        return name
+
+    def operator_adds(self, role: str) -> str:
         """A new account, handed to a person who has none."""
-        name, site = f"person{len(self.control)}", self.app.state.site
-        made = credentials.add_by_operator(site.ledger, site.settings, name=name, role="custodian", actor="root")
+        name, site = self._new(role), self.app.state.site
+        made = credentials.add_by_operator(site.ledger, site.settings, name=name, role=role, actor="root")
         self._happened("invited", name)
-        self.control[name], self.links[name] = set(), (made.removeprefix(ORIGIN), None)
+        self.links[name] = (made.removeprefix(ORIGIN), None)
+        return name
 
     def operator_links(self, name: str) -> None:
         """A new link to an account, for a person who controls no other one: the operator looks whom it is."""
         others = [one for one, people in self.control.items() if one != name and self.holder.get(name) in people]
-        if name not in self.names or others:
+        if others or not usable(self.history, name, len(self.history)):
             return
         site = self.app.state.site
         made = credentials.link_by_operator(site.ledger, site.settings, name=name, actor="root")
         self._happened("linked", name)
         self.links[name] = (made.removeprefix(ORIGIN), None)
 
-    def invite(self, by: str, person: int) -> None:
-        """A custodian makes an account and sees its link."""
-        name = f"person{len(self.control)}"
-        page = signed_in(self.app, by).post("/accounts", {"name": name, "role": "custodian"}).text
+    def invite(self, by: str, person: int, role: str) -> None:
+        """An administrator makes an account and sees its link."""
+        name = self._new(role)
+        page = signed_in(self.app, by).post("/accounts", {"name": name, "role": role}).text
         self._happened("invited", name, by)
-        self.control[name], self.links[name] = set(), (link_on(page), person)
+        self.links[name] = (link_on(page), person)
 
     def link(self, by: str, person: int, name: str) -> None:
-        """A custodian makes a link to an account and sees it."""
+        """An administrator makes a link to an account and sees it."""
         answer = signed_in(self.app, by).post(f"/accounts/{account_number(self.app, name)}/link")
         if answer.status_code != 200:
             return  # it is closed
@@ -99,27 +108,35 @@ class House:
         user = maker if by_its_maker and maker is not None else self.holder.get(name)
         user = self.people() if user is None else user
         if Browser(self.app).post(path, {"password": PASSWORD, "again": PASSWORD}).status_code != 303:
-            return  # taken back, since the account was closed
+            return  # taken back, since the account was closed or has another role
         self._happened("used", name)
         self.holder.setdefault(name, user)
         self.control[name] = {user} if maker is None else {*self.control[name], maker, user}
 
-    def change_role(self, by: str, name: str) -> None:
-        """As an administration of roles would write it down."""
-        site, number = self.app.state.site, account_number(self.app, name)
-        change = update(ACCOUNT).where(ACCOUNT.c.id == number).values(role="custodian")
-        site.ledger.record(
-            actor=by,
-            event="web.account",
-            subject=f"account:{name}",
-            details={"act": "changed role", "role": "custodian"},
-            along=lambda connection: connection.execute(change),
-        )
-        self._happened("role", name, by)
+    def propose_role(self, by: str, name: str, role: str) -> None:
+        """An administrator proposes another role for an account."""
+        form = {"role": role, "reason": "a new post"}
+        answer = signed_in(self.app, by).post(f"/accounts/{account_number(self.app, name)}/role", form)
+        assert answer.status_code in (303, 409, 422), answer.text
+        if answer.status_code == 303:
+            self.proposed[int(re.findall(r"[0-9]+", answer.headers["location"])[0])] = (name, role, by)
+
+    def approve_role(self, by: str, number: int) -> bool:
+        """A custodian approves it, if the rule lets them; a change of a role is approved by two people as well."""
+        name, role, proposer = self.proposed[number]
+        answer = signed_in(self.app, by).post(f"/accounts/changes/{number}/approve").status_code
+        if answer != 303:
+            return False
+        assert by not in (proposer, name)
+        assert not self.control[by] & self.control[proposer], "one person could have proposed and approved"
+        del self.proposed[number]
+        self.roles[name] = role
+        self._happened("role", name, by, proposer)
+        return True
 
     def close(self, by: str, name: str) -> None:
         """Close an account, or open it again."""
-        act = "close" if name in self.names or name not in self.holder else "reopen"
+        act = "close" if usable(self.history, name, len(self.history)) or name not in self.holder else "reopen"
         answer = signed_in(self.app, by).post(f"/accounts/{account_number(self.app, name)}/{act}")
         if answer.status_code == 303:
             self._happened("closed" if act == "close" else "reopened", name, by)
@@ -145,7 +162,8 @@ class House:
 
     def expects(self, asked: Asked, name: str) -> bool:
         """Whether this account must be let approve it."""
-        return may_approve(self.history, asked.asker, asked.then, name, len(self.history))
+        able = self.roles[name] == "custodian" and name in self.named("custodian")
+        return able and may_approve(self.history, asked.asker, asked.then, name, len(self.history))
 
     def offers(self, asked: Asked, name: str) -> bool:
         """Whether the page of it offers to approve it."""

@@ -18,7 +18,7 @@ from discreet.web.datasets import store as datasets
 from discreet.web.jobs import process
 from discreet.web.jobs import store as jobs
 from discreet.web.releases import store as plans
-from tests.releases.world import rows_of
+from tests.releases.world import roomy, rows_of
 from tests.web.client import Browser, signed_in
 from tests.web.samples import account_number
 from tests.web.snapshot import entries
@@ -51,10 +51,10 @@ CANARY = "Quendolyn Unpublished"
 RECIPIENTS = ("north", "south", "west")
 
 
-def town_files(seed: int = 1) -> tuple[bytes, bytes]:
-    """The hospital's table, and everybody counted."""
+def town_files(seed: int = 1, *, room: bool = False) -> tuple[bytes, bytes]:
+    """The hospital's table, and everybody counted; with room for decoys that are riskier than all."""
     rng = np.random.default_rng(seed)
-    everybody, rows = rows_of(rng, 28, 14, 12)
+    everybody, rows = roomy(seed) if room else rows_of(rng, 28, 14, 12)
     table = [(CANARY, zip_, year, sex, ILLNESSES[int(rng.integers(4))]) for _, zip_, year, sex, *_ in rows]
     counts = [(*labels, size) for labels, size in zip(everybody.tuples(), everybody.sizes.tolist(), strict=True)]
     return _csv(("name", "zip", "year", "sex", "illness"), table), _csv(("zip", "year", "sex", "people"), counts)
@@ -66,9 +66,9 @@ def _csv(head: tuple[str, ...], rows: list[Any]) -> bytes:
     return text.getvalue().encode()
 
 
-def bring_town(app: FastAPI, *, owner: str = "custodian", seed: int = 1) -> tuple[int, int]:
+def bring_town(app: FastAPI, *, owner: str = "custodian", seed: int = 1, room: bool = False) -> tuple[int, int]:
     """Both as data sets; the second is the population of the first."""
-    data, counts = town_files(seed)
+    data, counts = town_files(seed, room=room)
     crowd = _bring(app, "everybody.csv", counts, ("zip", "year", "sex", "people"), owner=owner)
     columns = ("name", "zip", "year", "sex", "illness")
     return _bring(app, "town.csv", data, columns, owner=owner, policy=POLICY, population=crowd), crowd
@@ -108,9 +108,9 @@ def form_of(dataset: int, population: int, **more: Any) -> dict[str, Any]:
     }
 
 
-def plan(app: FastAPI, browser: Browser | None = None, **more: Any) -> int:
+def plan(app: FastAPI, browser: Browser | None = None, *, room: bool = False, **more: Any) -> int:
     """A custodian plans a release of the town; gives the number of the plan."""
-    form = form_of(*bring_town(app), **more)
+    form = form_of(*bring_town(app, room=room), **more)
     answer = (browser or signed_in(app, "custodian")).post("/releases/new", form)
     assert answer.status_code == 303, answer.text
     return int(answer.headers["location"].partition("?")[0].rpartition("/")[2])

@@ -7,8 +7,8 @@ import re
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 
 from tests.swift import SHIM
@@ -48,9 +48,8 @@ class Running:
 
 
 @contextmanager
-def discreet_serve(*options: str, env: dict[str, str] | None = None, program: str = SHIM) -> Iterator[Running]:
-    """Run it until the end of the block; `REAL` where its process will be killed."""
-    command = [program, "serve", "--port", "0", *options]
+def started(command: list[str], env: Mapping[str, str] | None = None) -> Iterator[Running]:
+    """Run a command until the end of the block."""
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, **(env or {})})
     running = Running(process)
     listener = threading.Thread(target=running.listen, daemon=True)
@@ -63,3 +62,10 @@ def discreet_serve(*options: str, env: dict[str, str] | None = None, program: st
         listener.join(5)
         if process.stderr is not None:
             process.stderr.close()
+
+
+def discreet_serve(
+    *options: str, env: Mapping[str, str] | None = None, program: str = SHIM
+) -> AbstractContextManager[Running]:
+    """Serve until the end of the block; with `REAL` where a test kills the process or looks at it."""
+    return started([program, "serve", "--port", "0", *options], env)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from fastapi import FastAPI
@@ -19,10 +20,11 @@ from sqlalchemy import insert
 
 from discreet.linkage.project import Project, register_project
 from discreet.linkage.review.assignments import assign, bring_pairs
-from discreet.store.tables.web import TRACE
+from discreet.store.tables.web import ROLE_CHANGE, TRACE
 from discreet.web.accounts import accounts, credentials, second_approver
 from discreet.web.datasets import store as datasets
 from discreet.web.framework.permissions import scopes_of
+from discreet.web.framework.route import Route
 from discreet.web.jobs import store as jobs
 from discreet.web.jobs.store import JobResult
 from discreet.web.linkage import store as linkage_store
@@ -72,6 +74,18 @@ def _token(app: FastAPI, owner: str) -> dict[str, str]:
     return {"number": str(token.id)}
 
 
+def _role_change(app: FastAPI, owner: str) -> dict[str, str]:
+    """Proposed by this account, for one that nobody else uses."""
+    site, name = app.state.site, f"person-{secrets.token_hex(4)}"
+    values = {"role": "auditor", "was": "worker", "reason": "made up", "state": "proposed", "made": site.stamp()}
+    with site.store.writing() as connection:
+        person = accounts.add(connection, name=name, role="worker", now=site.stamp(), password="none")
+        values |= {"account": person, "proposer": account_number(app, owner)}
+        values |= {"entry": second_approver.moment(connection)}
+        made = insert(ROLE_CHANGE).values(**values).returning(ROLE_CHANGE.c.id)
+        return {"number": str(connection.execute(made).scalar_one())}
+
+
 def _study(app: FastAPI, owner: str) -> dict[str, str]:
     site, number = app.state.site, account_number(app, owner)
     items = items_of(EXAMPLE)
@@ -110,7 +124,10 @@ def make_dataset(app: FastAPI, owner: str, *, policy: str | None = POLICY, rows:
     return number
 
 
-def make_job(app: FastAPI, owner: str, *, kind: str = "assess", done: bool = True) -> int:
+def make_job(
+    app: FastAPI, owner: str, *, kind: str = "assess", done: bool = True, numbers: dict[str, Any] | None = None,
+    policy: str | None = None,
+) -> int:  # fmt: skip
     """A job on a data set of its own; done, it has a result, a report and a file."""
     site, dataset = app.state.site, make_dataset(app, owner)
     file = site.places.folder.new("result", "csv")
@@ -118,14 +135,14 @@ def make_job(app: FastAPI, owner: str, *, kind: str = "assess", done: bool = Tru
         opened.write(b"sex,age\n*,30\n")
     account = account_number(app, owner)
     with site.store.writing() as connection:
-        number = jobs.enqueue(connection, kind=kind, dataset=dataset, account=account, asked={"policy": POLICY})
+        number = jobs.enqueue(connection, kind=kind, dataset=dataset, account=account, asked={"policy": POLICY, "k": 2})
         if not done:
             return number
         job = jobs.claim(connection, at_once=10**6, lease=10**6)
         while job is not None and job.id != number:
             job = jobs.claim(connection, at_once=10**6, lease=10**6)
         assert job is not None
-        found = JobResult(NUMBERS, [PART], "<!doctype html><title>A report</title>", None, None, file.name)
+        found = JobResult(numbers or NUMBERS, [PART], "<!doctype html><title>A report</title>", policy, None, file.name)
         jobs.finish(connection, number, job.claim or "")
         jobs.keep_result(connection, number, found)
     return number
@@ -153,6 +170,17 @@ def _dataset(app: FastAPI, owner: str) -> dict[str, str]:
 
 def _job(app: FastAPI, owner: str) -> dict[str, str]:
     return {"number": str(make_job(app, owner))}
+
+
+def make_table(app: FastAPI, owner: str) -> int:
+    """A table that was made by levels: every combination of them can be looked at."""
+    certificate = {"nodes": 4, "optimal": True}
+    made = {"levels": {"sex": 0, "age": 1}, "loss": 0.5, "loss_name": "loss", "certificate": certificate}
+    return make_job(app, owner, kind="anonymise", numbers={**NUMBERS, **made})
+
+
+def _table(app: FastAPI, owner: str) -> dict[str, str]:
+    return {"number": str(make_table(app, owner))}
 
 
 def make_plan(app: FastAPI, owner: str, *, state: str = "planned") -> tuple[int, str]:
@@ -280,9 +308,12 @@ SAMPLES: dict[str, Maker] = {
     "account": _account,
     "entry": _entry,
     "token": _token,
+    "token of any account": _token,
+    "role change": _role_change,
     "data set": _dataset,
     "job": _job,
     "report": _job,
+    "made table": _table,
     "plan": _plan,
     "release": _release,
     "trace": _trace,
@@ -297,5 +328,25 @@ NEVER_OWN = {
     "/gateway/limits/{number}/decline",
     "/api/v1/gateway/limits/{number}/approve",
     "/api/v1/gateway/limits/{number}/decline",
+    "/accounts/changes/{number}/approve",
+    "/accounts/changes/{number}/reject",
 }
 """Routes at which somebody with the permission is refused what is their own: two people decide."""
+
+
+def sample(app: FastAPI, route: Route, owner: str) -> dict[str, str]:
+    """An object nobody has touched."""
+    return SAMPLES[route.loads.name](app, owner) if route.loads else {}
+
+
+class Kept:
+    """Objects for requests that change nothing: one of each kind and owner."""
+
+    def __init__(self, app: FastAPI) -> None:
+        self._app, self._made = app, dict[tuple[str, str], dict[str, str]]()
+
+    def __call__(self, route: Route, owner: str) -> dict[str, str]:
+        key = (route.loads.name if route.loads else "", owner)
+        if key not in self._made:
+            self._made[key] = sample(self._app, route, owner)
+        return self._made[key]

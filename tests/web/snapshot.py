@@ -11,18 +11,21 @@ from discreet.store.tables import metadata
 from discreet.store.tables.ledger import ENTRY
 from discreet.store.tables.web import SESSION
 
+ROWS = {
+    table.name: select(*(column for column in table.columns if column is not SESSION.c.seen))
+    for table in metadata.sorted_tables
+}
+"""What is read of each table."""
+
 
 def snapshot(app: FastAPI, *, ledger: bool = True) -> dict[str, list[tuple[Any, ...]]]:
     """Every row of every table, without the last use of sessions; without the ledger if that may grow."""
-    tables = [table for table in metadata.sorted_tables if ledger or not table.name.startswith("ledger_")]
     with app.state.site.store.reading() as connection:
         return {
-            table.name: sorted(
-                (tuple(row) for row in connection.execute(select(*(column for column in table.columns if column is not SESSION.c.seen)))),
-                key=repr,
-            )
-            for table in tables
-        }  # fmt: skip
+            name: sorted(map(tuple, connection.execute(rows)), key=repr)
+            for name, rows in ROWS.items()
+            if ledger or not name.startswith("ledger_")
+        }
 
 
 def entries(app: FastAPI) -> list[dict[str, Any]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import assume, event, example, given, settings
 from hypothesis import strategies as st
 
@@ -18,7 +20,7 @@ ACTS = {
     "made": Act.MADE,
     "invited": Act.INVITED,
     "linked": Act.LINKED,
-    "role": "changed role",
+    "role": Act.ROLE_CHANGED,
     "used": Act.PASSWORD_SET,
     "closed": Act.CLOSED,
     "reopened": Act.REOPENED,
@@ -26,7 +28,7 @@ ACTS = {
     "asked": "made a token",
 }
 """The last one is an act on one's own account that changes nothing."""
-many = settings(max_examples=examples(600))
+many = settings(max_examples=examples(200))
 OPERATORS = {"invited": Act.OPERATOR_INVITED, "linked": Act.OPERATOR_LINKED}
 
 
@@ -34,6 +36,8 @@ def is_possible(history: History, step: Step) -> bool:
     """Could the application have let it happen?"""
     known = [one for one in history if one.account == step.account]
     if step.by != OPERATOR and not usable(history, step.by, len(history)):
+        return False
+    if step.kind == "role" and (step.proposer in (step.by, "") or not usable(history, step.proposer, len(history))):
         return False
     if step.kind in ("made", "invited"):
         return not known and (step.kind == "made") <= (step.by == OPERATOR)
@@ -51,13 +55,19 @@ def is_possible(history: History, step: Step) -> bool:
 @st.composite
 def histories(draw: st.DrawFn) -> History:
     """What may have happened."""
-    steps = st.builds(Step, st.sampled_from(KINDS), st.sampled_from(NAMES), st.sampled_from((OPERATOR, *NAMES)))
+    steps = st.builds(
+        Step,
+        st.sampled_from(KINDS),
+        st.sampled_from(NAMES),
+        st.sampled_from((OPERATOR, *NAMES)),
+        st.sampled_from(NAMES),
+    )
     found: History = [Step("made", name) for name in NAMES[: draw(st.integers(1, 3))]]
     for step in draw(st.lists(steps, max_size=60)):
         if step.by == OPERATOR and step.kind in ("role", "closed", "reopened", "signed out"):
             continue
         if is_possible(found, step):
-            found.append(step)
+            found.append(step if step.kind == "role" else replace(step, proposer=""))
     return found
 
 
@@ -78,7 +88,8 @@ def entry_of(number: int, step: Step) -> Entry:
         "subject": f"account:{step.account}",
     }
     risks = {"risk_before": None, "risk_after": None, "policy": None, "budget": None, "clock": None}
-    return Entry(number, f"{number:09}", **about, **risks, key=str(number), details={"act": str(act)}, previous="")  # type: ignore[arg-type]
+    details = {"act": str(act)} | ({"proposed_by": step.proposer} if step.proposer else {})
+    return Entry(number, f"{number:09}", **about, **risks, key=str(number), details=details, previous="")  # type: ignore[arg-type]
 
 
 @many

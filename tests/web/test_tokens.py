@@ -55,7 +55,7 @@ def family(app: FastAPI) -> tuple[str, str, str]:
 @BOTH_STORES
 def test_a_password_that_is_set_by_a_link_ends_the_tokens(app: FastAPI) -> None:
     mine, other = family(app), make_token(app, "custodian", "dashboard.read")
-    link = link_on(signed_in(app, "custodian").post(f"/accounts/{account_number(app, 'auditor')}/link").text)
+    link = link_on(signed_in(app, "administrator").post(f"/accounts/{account_number(app, 'auditor')}/link").text)
     assert alive(app, *mine) == [True] * 3, "a link that nobody has used changes nothing"
     assert Browser(app).post(link, NEW).status_code == 303
     assert alive(app, *mine, other) == [False, False, False, True]
@@ -72,16 +72,16 @@ def test_a_password_that_its_owner_changes_ends_the_tokens(app: FastAPI) -> None
 @BOTH_STORES
 def test_ending_all_sessions_ends_the_tokens(app: FastAPI) -> None:
     mine, other = family(app), make_token(app, "custodian", "dashboard.read")
-    signed_in(app, "custodian").post(f"/accounts/{account_number(app, 'auditor')}/sign-out")
+    signed_in(app, "administrator").post(f"/accounts/{account_number(app, 'auditor')}/sign-out")
     assert alive(app, *mine, other) == [False, False, False, True]
 
 
 @BOTH_STORES
 def test_closing_the_account_ends_the_tokens_and_opening_it_brings_none_back(app: FastAPI) -> None:
-    mine, custodian, number = family(app), signed_in(app, "custodian"), account_number(app, "auditor")
-    assert custodian.post(f"/accounts/{number}/close").status_code == 303
+    mine, administrator, number = family(app), signed_in(app, "administrator"), account_number(app, "auditor")
+    assert administrator.post(f"/accounts/{number}/close").status_code == 303
     assert alive(app, *mine) == [False] * 3
-    assert custodian.post(f"/accounts/{number}/reopen").status_code == 303
+    assert administrator.post(f"/accounts/{number}/reopen").status_code == 303
     assert alive(app, *mine) == [False] * 3
     assert alive(app, by_page(signed_in(app, "auditor"))) == [True]
 
@@ -103,6 +103,21 @@ def test_a_token_ends_with_the_one_that_made_it(app: FastAPI, which: int) -> Non
     assert signed_in(app, "auditor").post(f"/tokens/{number}/revoke").status_code == 303
     assert alive(app, *mine) == [place < which for place in range(3)]
     assert alive(app, aunt) == [which > 0]
+
+
+@BOTH_STORES
+def test_an_administrator_sees_and_revokes_tokens_of_everybody(app: FastAPI) -> None:
+    mine, other = family(app), make_token(app, "custodian", "dashboard.read")
+    administrator = signed_in(app, "administrator")
+    page = administrator.get("/accounts/tokens").text
+    assert page.count("/revoke") == 4
+    assert not any(secret in page for secret in (*mine, other))
+    number = ask(app, mine[1], "GET", "/api/v1/me").json()["token"]
+    assert signed_in(app, "custodian").post(f"/accounts/tokens/{number}/revoke").status_code == 403
+    assert administrator.post(f"/accounts/tokens/{number}/revoke").status_code == 303
+    assert alive(app, *mine, other) == [True, False, False, True]
+    last = list(app.state.site.ledger.entries(event="web.account"))[-1]
+    assert (last.actor, last.subject, last.details["act"]) == ("administrator", "account:auditor", "revoked a token")
 
 
 def test_a_program_that_revokes_its_own_token_ends_those_it_made(app: FastAPI) -> None:
@@ -145,7 +160,7 @@ def context_of(app: FastAPI, settings: Settings, *, secret: str = "") -> Context
 def test_a_session_or_token_that_has_just_ended_makes_no_token(app: FastAPI, settings: Settings, by: str) -> None:
     """The request was let in before, and comes to the store after."""
     context = context_of(app, settings, secret=by_page(signed_in(app, "auditor")) if by == "token" else "")
-    signed_in(app, "custodian").post(f"/accounts/{account_number(app, 'auditor')}/sign-out")
+    signed_in(app, "administrator").post(f"/accounts/{account_number(app, 'auditor')}/sign-out")
     with app.state.site.store.reading() as connection:
         before = credentials.tokens_of(connection, context.owner.id)
     with pytest.raises(Problem) as caught:

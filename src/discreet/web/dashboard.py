@@ -18,11 +18,11 @@ from discreet.report.charts.bars import spark
 from discreet.report.toolkit.words import plural
 from discreet.store import gateway_limits
 from discreet.store.tables.ledger import ENTRY
-from discreet.web.accounts import accounts
+from discreet.web.accounts import accounts, role_changes
 from discreet.web.accounts.onboarding import guide_of
 from discreet.web.accounts.second_approver import History
 from discreet.web.framework.context import Context, Here
-from discreet.web.framework.shared_state import ago, amount
+from discreet.web.framework.shared_state import ago
 from discreet.web.gateway import users
 from discreet.web.gateway.limits import asked_of
 from discreet.web.gateway.users import follow
@@ -37,8 +37,8 @@ OLD = timedelta(days=7)
 MOST_NAMED = 5
 """Names in a headline; the rest are "and others"."""
 DAYS = 14
-NEARLY = 80
-"""Per cent of a budget from which on it is worth a look."""
+NEARLY, FULL = 80, 100
+"""Per cent of a budget from which on it is worth a look, and from which on nothing more is given."""
 
 DISCLOSED = ("done", "settled", "expired")
 NOT_DISCLOSURES = (
@@ -116,6 +116,13 @@ class Notice(Finding):
     path: str = ""
     link: str = ""
     danger: bool = False
+    setting_up: bool = False
+    """Is there anything to it only once people work here?"""
+
+    @property
+    def severity(self) -> int:
+        """What is above a limit or broken comes first, then decisions, then reminders."""
+        return 0 if self.danger else 2 if self.setting_up else 1
 
 
 def dashboard_page(context: Here) -> Response:
@@ -143,7 +150,9 @@ def dashboard_page(context: Here) -> Response:
                 "budgets": [(budget, used(budget)) for budget in budgets if used(budget) >= NEARLY],
                 "all_budgets": len(budgets),
             }
-    return context.page("dashboard.html", notices=notices, ledger=state, guide=guide)
+        begins = guide is not None and guide.done == 0 and all(notice.setting_up for notice in notices)
+    notices.sort(key=lambda notice: notice.severity)
+    return context.page("dashboard.html", notices=notices, ledger=state, guide=guide, begins=begins)
 
 
 # What needs attention: each function is asked only on behalf of accounts with its permission (`NOTICES`).
@@ -162,7 +171,8 @@ def verification(context: Context, connection: Connection) -> Iterator[Notice]:
             step = "Verify it again, and compare it with heads that were saved elsewhere."
         elif now - datetime.fromisoformat(check.time) <= OLD:
             return
-    yield Notice(headline, step, "/ledger#verify", "Verify the ledger", danger=check is not None and check.problems > 0)
+    broken = check is not None and check.problems > 0
+    yield Notice(headline, step, "/ledger#verify", "Verify the ledger", danger=broken, setting_up=check is None)
 
 
 def low_budgets(context: Context, connection: Connection) -> Iterator[Notice]:
@@ -171,9 +181,12 @@ def low_budgets(context: Context, connection: Connection) -> Iterator[Notice]:
     low = sorted((budget for budget in budgets if used(budget) >= NEARLY), key=used, reverse=True)
     if low:
         count = f"{len(low):,} of {plural(len(budgets), 'budget', 'budgets')} {'is' if len(low) == 1 else 'are'}"
-        left = f"{low[0].name} has {amount(low[0].left)} of {amount(low[0].limit)} left"
+        left = f"{low[0].name} has {max(0, 100 - used(low[0]))} % left"
         step = "Decide whether the limit still fits before requests are refused."
-        yield Notice(f"{count} used to {NEARLY} % or more; {left}.", step, "#budgets", "See the budgets")
+        spent_up = used(low[0]) >= FULL
+        yield Notice(
+            f"{count} used to {NEARLY} % or more; {left}.", step, "#budgets", "See the budgets", danger=spent_up
+        )
 
 
 def recent_refusals(context: Context, connection: Connection) -> Iterator[Notice]:
@@ -242,15 +255,30 @@ def waiting_limits(context: Context, connection: Connection) -> Iterator[Notice]
             yield Notice(headline, step, f"/gateway/limits/{limits[0].id}", "Review the limit")
 
 
+def waiting_roles(context: Context, connection: Connection) -> Iterator[Notice]:
+    """Roles that administrators propose and this account can decide on."""
+    proposed = role_changes.waiting(connection)
+    if not proposed:
+        return
+    history, me = History.read(connection), context.owner.name
+    if others := [change for change in proposed if history.objection(change.asked, me) is None]:
+        headline = f"{plural(len(others), 'change of a role awaits', 'changes of roles await')} your approval: "
+        headline += f"{_names([f'{change.name} as {change.role}' for change in others])}."
+        step = "Ask whether the person needs it, then approve or reject it."
+        yield Notice(headline, step, f"/accounts/changes/{others[0].id}", "Review the role")
+
+
 def near_limits(context: Context, connection: Connection) -> Iterator[Notice]:
     """Database users who have seen most of what they may."""
     number, first = users.near_limit(connection, now=context.site.stamp())
     if first is not None:
         who = plural(number, "database user is", "database users are")
-        usage = f"{first.name} has {first.used} of {first.allowed} in {first.database}"
+        usage = f"{first.name} has used {first.share} % of it in {first.database}"
         step = "See what was asked for, and decide whether the limit still fits."
         headline = f"{who} above {users.NEARLY} % of their limit; {usage}."
-        yield Notice(headline, step, f"/gateway/users/{first.id}", f"See {first.name}")
+        above = first.state == "above"
+        headline += " They are above it." if above and number == 1 else ""
+        yield Notice(headline, step, f"/gateway/users/{first.id}", f"See {first.name}", danger=above)
 
 
 def waiting_pairs(context: Context, connection: Connection) -> Iterator[Notice]:
@@ -287,6 +315,7 @@ NOTICES: tuple[tuple[str, Callable[[Context, Connection], Iterator[Notice]]], ..
     ("ledger.verify", verification),
     ("releases.approve", waiting_releases),
     ("gateway.approve", waiting_limits),
+    ("accounts.approve", waiting_roles),
     ("linkage.review", waiting_pairs),
     ("sensitivity.answer", waiting_questions),
     ("gateway.read", near_limits),

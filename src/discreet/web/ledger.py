@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import Annotated, Any
@@ -24,10 +24,12 @@ from discreet.ledger.merkle import MerkleTree
 from discreet.ledger.verifier import canonical, is_head
 from discreet.store.tables.ledger import ENTRY
 from discreet.store.tables.web import CHECK
+from discreet.web.entry_sentences import VERBS, sentence
 from discreet.web.framework.context import Here, by_number, go
 from discreet.web.framework.forms import Day, Strict, Text, is_day
 from discreet.web.framework.problems import Problem
 from discreet.web.framework.route import ApiGet, Page, Route, Submit
+from discreet.web.framework.shared_state import Site
 
 PAGE = 50
 CHUNK = 256 * 1024
@@ -145,6 +147,8 @@ def ledger_page(context: Here, before: Annotated[int | None, Query(ge=0, le=10**
         paged=before is not None,
         head=head,
         check=check,
+        sentence=sentence,
+        verbs=VERBS,
         events=EVENTS,
         outcomes=OUTCOMES,
         rooms=sorted({event.partition(".")[0] for event in EVENTS}),
@@ -163,6 +167,7 @@ def entry_page(context: Here) -> Response:
     return context.page(
         "entry.html",
         entry=entry,
+        sentence=sentence(entry),
         meaning=EVENTS.get(entry.event, ""),
         outcome=OUTCOMES.get(entry.outcome, ""),
         head=head,
@@ -174,25 +179,31 @@ def entry_page(context: Here) -> Response:
 def verify(context: Here) -> Response:
     """Verify the ledger against itself, the last head and one saved elsewhere."""
     given = context.form.verbatim("head", most=4_000, lines=True).strip()
-    with context.site.store.reading() as connection:
+    heads = [_head(given)] if given else []
+    problems, head = verified(context.site, actor=context.owner.name, heads=heads)
+    if problems:
+        return context.page("verdict.html", problems=problems, head=head)
+    return go("/ledger", said="verified")
+
+
+def verified(site: Site, *, actor: str, heads: Sequence[Mapping[str, Any]] = ()) -> tuple[list[str], dict[str, Any]]:
+    """Faults of the ledger, checked against these heads and the one of the last verification; and its head."""
+    with site.store.reading() as connection:
         last = last_check(connection)
-    heads = [_head(text) for text in (given, "" if last is None else last.head) if text]
-    ledger = context.site.ledger
-    head = ledger.head()
+    known = [*heads, *([] if last is None else [_head(last.head)])]
+    head = site.ledger.head()
     if not _VERIFYING.acquire(blocking=False):
         raise Problem(409, "The ledger is being verified just now.", remedy="Wait a moment and look again.")
     try:
-        problems = list(ledger.verify(heads=heads).problems)
+        problems = list(site.ledger.verify(heads=known).problems)
     except IntegrityError as error:
         problems = [error.problem]
     finally:
         _VERIFYING.release()
-    values = {"time": context.site.stamp(), "actor": context.owner.name, "problems": len(problems)}
-    with context.site.store.writing() as connection:
+    values = {"time": site.stamp(), "actor": actor, "problems": len(problems)}
+    with site.store.writing() as connection:
         connection.execute(insert(CHECK).values(**values, head=canonical(head).decode("ascii")))
-    if problems:
-        return context.page("verdict.html", problems=problems, head=head)
-    return go("/ledger", said="verified")
+    return problems, head
 
 
 def export(context: Here) -> Response:

@@ -6,6 +6,10 @@ table: every role at every route, with objects of its own and of others.
 
 from __future__ import annotations
 
+import threading
+from datetime import UTC, datetime
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 from fastapi import FastAPI
@@ -13,13 +17,15 @@ from fastapi.openapi.utils import get_openapi
 from starlette.responses import JSONResponse, Response
 
 from discreet import __version__
+from discreet.reference.items import reproduction_page
 from discreet.web.accounts.pages import ACCOUNT_ROUTES
+from discreet.web.accounts.single_sign_on import PROVIDER_ROUTES
 from discreet.web.dashboard import dashboard_page
 from discreet.web.datasets.pages import DATASET_ROUTES
 from discreet.web.framework.context import Context, Here
 from discreet.web.framework.permissions import ANYONE, PERMISSIONS, PLACES, ROLES
 from discreet.web.framework.problems import not_found
-from discreet.web.framework.route import ApiGet, Loads, Page, Route
+from discreet.web.framework.route import ApiGet, Loads, Page, Route, Submit
 from discreet.web.framework.shared_state import assets
 from discreet.web.gateway.pages import GATEWAY_ROUTES
 from discreet.web.jobs.pages import JOB_ROUTES
@@ -28,6 +34,7 @@ from discreet.web.ledger import LEDGER_ROUTES
 from discreet.web.linkage.pages import LINKAGE_ROUTES
 from discreet.web.releases.pages import RELEASE_ROUTES
 from discreet.web.reports import REPORT_ROUTES
+from discreet.web.search import SEARCH_ROUTES
 from discreet.web.sensitivity.pages import SENSITIVITY_ROUTES
 
 KEPT = "public, max-age=31536000, immutable"
@@ -60,7 +67,34 @@ MEANINGS = {
 
 def about_page(context: Here) -> Response:
     """Help: what pages are for, what terms mean, how to work without a mouse."""
-    return context.page("about.html", roles=ROLES, places=PLACES, meanings=MEANINGS)
+    return context.page("about.html", roles=ROLES, places=PLACES, meanings=MEANINGS, papers=PAPERS)
+
+
+PAPERS = {
+    "fmdp": "FMDP, a planning attacker",
+    "anontokens": "AnonTokens, decoys",
+    "mindfirl": "MINDFIRL, privacy risk (KAPR)",
+    "mscore": "M-score, misuseability weight, DMBAC",
+}
+"""The papers that are gone through, by the module of each in `discreet.reference`."""
+GOING_THROUGH = threading.Lock()
+
+
+def take_paper(context: Here) -> Response:
+    """A paper gone through number by number, as one file that opens offline; computed once, in its quick form."""
+    paper = context.form.choice("paper", tuple(PAPERS))
+    with GOING_THROUGH:
+        content = gone_through(paper)
+    headers = {"Content-Disposition": f'attachment; filename="{paper}.html"'}
+    return Response(content, media_type="text/html; charset=utf-8", headers=headers)
+
+
+@cache
+def gone_through(paper: str) -> str:
+    """The page of a paper."""
+    found = import_module(f"discreet.reference.{paper}").reproduce(quick=True)
+    command = f"discreet reproduce {paper} --quick --out {paper}.html"
+    return reproduction_page(found, created=datetime.now(UTC), command=command, version=__version__)
 
 
 ASSET: Loads[Context] = Loads("asset", lambda context, path: assets().get(path["name"]), lambda context, asset: True)
@@ -95,9 +129,12 @@ def describe(app: FastAPI) -> dict[str, Any]:
 ROUTES: tuple[Route, ...] = (
     Page("/assets/{name}", ANYONE, asset, kind="asset", loads=ASSET),
     Page("/about", ANYONE, about_page),
+    Submit("/about/papers", "dashboard.read", take_paper),
     ApiGet("/api/v1/openapi.json", "api.describe", description),
     Page("/", "dashboard.read", dashboard_page),
+    *SEARCH_ROUTES,
     *ACCOUNT_ROUTES,
+    *PROVIDER_ROUTES,
     *LEDGER_ROUTES,
     *DATASET_ROUTES,
     *JOB_ROUTES,

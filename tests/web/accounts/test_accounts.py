@@ -42,8 +42,8 @@ def test_the_first_link_makes_a_custodian_once(empty_app: FastAPI) -> None:
     link, browser = first_link(empty_app), Browser(empty_app)
     assert "Make the first account" in browser.get(link).text
     assert browser.get(link).status_code == 200  # looking does not use it up
-    assert browser.post(link, {"name": "Ann.Lee", **NEW}).headers["location"] == "/?said=welcome"
-    assert "Your password is set, and you are signed in." in browser.get("/?said=welcome").text
+    assert browser.post(link, {"name": "Ann.Lee", **NEW}).headers["location"] == "/datasets/new?said=welcome"
+    assert "Your password is set, and you are signed in." in browser.get("/datasets/new?said=welcome").text
     assert browser.post(link, {"name": "bob", **NEW}).status_code == 404
     assert browser.get(link).status_code == 404
     assert signed_in(empty_app, "ann.lee").get("/accounts").status_code == 200
@@ -115,22 +115,22 @@ def test_a_wrong_form_says_what_is_wrong_and_keeps_the_link(empty_app: FastAPI, 
 
 
 @BOTH_STORES
-def test_a_custodian_invites_and_the_link_works_once(app: FastAPI) -> None:
-    custodian = signed_in(app, "custodian")
-    answer = custodian.post("/accounts", {"name": "Eve", "role": "worker"})
+def test_an_administrator_invites_and_the_link_works_once(app: FastAPI) -> None:
+    administrator = signed_in(app, "administrator")
+    answer = administrator.post("/accounts", {"name": "Eve", "role": "worker"})
     link = link_on(answer.text)
-    assert link not in custodian.get("/accounts").text
-    assert "eve" in custodian.get("/").text  # the dashboard reminds of open invitations
+    assert link not in administrator.get("/accounts").text
+    assert "eve" in administrator.get("/").text  # the dashboard reminds of open invitations
     assert Browser(app).sign_in("eve").status_code == 403
     assert Browser(app).post(link, NEW).status_code == 303
     assert Browser(app).post(link, NEW).status_code == 404
     assert signed_in(app, "eve").get("/ledger").status_code == 403
-    assert acts(app) == [("custodian", "invited", "account:eve"), ("eve", "set password", "account:eve")]
+    assert acts(app) == [("administrator", "invited", "account:eve"), ("eve", "set password", "account:eve")]
 
 
 @BOTH_STORES
 def test_of_many_at_once_one_takes_up_an_invitation(app: FastAPI) -> None:
-    link = link_on(signed_in(app, "custodian").post("/accounts", {"name": "eve", "role": "worker"}).text)
+    link = link_on(signed_in(app, "administrator").post("/accounts", {"name": "eve", "role": "worker"}).text)
     answers: dict[str, int] = {}
 
     def rush(password: str) -> None:
@@ -147,11 +147,11 @@ def test_of_many_at_once_one_takes_up_an_invitation(app: FastAPI) -> None:
     assert [act for _, act, _ in acts(app)] == ["invited", "set password"]
 
 
-@pytest.mark.parametrize("wrong", [{"role": "king"}, {"name": ""}, {"name": "custodian"}, {"name": "CUSTODIAN"}])
+@pytest.mark.parametrize("wrong", [{"role": "king"}, {"name": ""}, {"name": "administrator"}, {"name": "CUSTODIAN"}])
 def test_a_wrong_invitation_makes_nothing(app: FastAPI, wrong: dict[str, str]) -> None:
-    custodian = signed_in(app, "custodian")
+    administrator = signed_in(app, "administrator")
     before = snapshot(app)
-    answer = custodian.post("/accounts", {"name": "eve", "role": "worker", **wrong})
+    answer = administrator.post("/accounts", {"name": "eve", "role": "worker", **wrong})
     assert answer.status_code in (409, 422)
     assert snapshot(app) == before
 
@@ -160,37 +160,37 @@ def test_a_wrong_invitation_makes_nothing(app: FastAPI, wrong: dict[str, str]) -
 def test_closing_ends_sessions_links_and_tokens_at_once(app: FastAPI) -> None:
     from tests.web.test_matrix import make_token
 
-    custodian, auditor = signed_in(app, "custodian"), signed_in(app, "auditor")
+    administrator, auditor = signed_in(app, "administrator"), signed_in(app, "auditor")
     number = account_number(app, "auditor")
-    link = link_on(custodian.post(f"/accounts/{number}/link").text)
+    link = link_on(administrator.post(f"/accounts/{number}/link").text)
     headers = {"Authorization": f"Bearer {make_token(app, 'auditor', 'ledger.read')}"}
     assert Browser(app).get("/api/v1/ledger/head", headers=headers).status_code == 200
-    assert custodian.post(f"/accounts/{number}/close").status_code == 303
+    assert administrator.post(f"/accounts/{number}/close").status_code == 303
     assert auditor.get("/ledger").status_code == 303
     assert Browser(app).sign_in("auditor").status_code == 403
     assert Browser(app).get(link).status_code == 404
     assert Browser(app).get("/api/v1/ledger/head", headers=headers).status_code == 401
-    assert custodian.post(f"/accounts/{number}/link").status_code == 409
-    assert custodian.post(f"/accounts/{number}/reopen").status_code == 303
+    assert administrator.post(f"/accounts/{number}/link").status_code == 409
+    assert administrator.post(f"/accounts/{number}/reopen").status_code == 303
     assert Browser(app).sign_in("auditor").status_code == 303
 
 
 @BOTH_STORES
-def test_the_last_custodian_stays(app: FastAPI) -> None:
-    make_accounts(app, "custodian2")
-    first, second = signed_in(app, "custodian"), signed_in(app, "custodian2")
-    assert first.post(f"/accounts/{account_number(app, 'custodian')}/close").status_code == 409
-    assert first.post(f"/accounts/{account_number(app, 'custodian2')}/close").status_code == 303
+def test_the_last_administrator_stays(app: FastAPI) -> None:
+    make_accounts(app, "administrator2")
+    first, second = signed_in(app, "administrator"), signed_in(app, "administrator2")
+    assert first.post(f"/accounts/{account_number(app, 'administrator')}/close").status_code == 409
+    assert first.post(f"/accounts/{account_number(app, 'administrator2')}/close").status_code == 303
     assert second.get("/accounts").status_code == 303
     before = snapshot(app)
-    assert first.post(f"/accounts/{account_number(app, 'custodian')}/close").status_code == 409
+    assert first.post(f"/accounts/{account_number(app, 'administrator')}/close").status_code == 409
     assert snapshot(app) == before
 
 
 @BOTH_STORES
-def test_two_custodians_who_close_each_other_do_not_both_succeed(app: FastAPI) -> None:
-    make_accounts(app, "custodian2")
-    pairs = [("custodian", "custodian2"), ("custodian2", "custodian")]
+def test_two_administrators_who_close_each_other_do_not_both_succeed(app: FastAPI) -> None:
+    make_accounts(app, "administrator2")
+    pairs = [("administrator", "administrator2"), ("administrator2", "administrator")]
     browsers = [(signed_in(app, mine), account_number(app, other)) for mine, other in pairs]
     threads = [
         threading.Thread(target=browser.post, args=(f"/accounts/{number}/close",)) for browser, number in browsers
@@ -201,7 +201,7 @@ def test_two_custodians_who_close_each_other_do_not_both_succeed(app: FastAPI) -
         thread.join()
     with app.state.site.store.reading() as connection:
         open_ones = connection.execute(
-            select(ACCOUNT.c.name).where(ACCOUNT.c.role == "custodian", ACCOUNT.c.disabled.is_(False))
+            select(ACCOUNT.c.name).where(ACCOUNT.c.role == "administrator", ACCOUNT.c.disabled.is_(False))
         ).all()
     assert len(open_ones) == 1
 
@@ -209,15 +209,15 @@ def test_two_custodians_who_close_each_other_do_not_both_succeed(app: FastAPI) -
 @BOTH_STORES
 def test_ending_sessions_signs_out_everywhere(app: FastAPI) -> None:
     one, other = signed_in(app, "worker"), signed_in(app, "worker")
-    signed_in(app, "custodian").post(f"/accounts/{account_number(app, 'worker')}/sign-out")
+    signed_in(app, "administrator").post(f"/accounts/{account_number(app, 'worker')}/sign-out")
     assert one.get("/account").status_code == other.get("/account").status_code == 303
 
 
 @BOTH_STORES
 def test_a_new_link_takes_back_the_one_before_and_sets_a_password(app: FastAPI) -> None:
-    custodian, number = signed_in(app, "custodian"), account_number(app, "worker")
-    first = link_on(custodian.post(f"/accounts/{number}/link").text)
-    second = link_on(custodian.post(f"/accounts/{number}/link").text)
+    administrator, number = signed_in(app, "administrator"), account_number(app, "worker")
+    first = link_on(administrator.post(f"/accounts/{number}/link").text)
+    second = link_on(administrator.post(f"/accounts/{number}/link").text)
     worker = signed_in(app, "worker")
     assert Browser(app).post(first, NEW).status_code == 404
     new = "another sentence for tests"
@@ -254,7 +254,7 @@ def test_without_a_ledger_nothing_happens(app: FastAPI, monkeypatch: pytest.Monk
     """The entry cannot be written, so there is no account and no link."""
     from discreet.errors import StoreFull
 
-    custodian = signed_in(app, "custodian")
+    administrator = signed_in(app, "administrator")
     before, known = snapshot(app), len(entries(app))
 
     def full(*_: object, **__: object) -> None:
@@ -262,7 +262,7 @@ def test_without_a_ledger_nothing_happens(app: FastAPI, monkeypatch: pytest.Monk
 
     with monkeypatch.context() as broken:
         broken.setattr("discreet.ledger.commit.MerkleTree.save", full)
-        answer = custodian.post("/accounts", {"name": "eve", "role": "worker"})
+        answer = administrator.post("/accounts", {"name": "eve", "role": "worker"})
     assert answer.status_code == 503
     assert answer.headers["retry-after"]
     assert "welcome/" not in answer.text
@@ -272,9 +272,9 @@ def test_without_a_ledger_nothing_happens(app: FastAPI, monkeypatch: pytest.Monk
 
 
 def test_a_link_signs_in_its_own_account_and_nobody_else(app: FastAPI) -> None:
-    custodian, browser = signed_in(app, "custodian"), signed_in(app, "auditor")
+    administrator, browser = signed_in(app, "administrator"), signed_in(app, "auditor")
     before = dict(browser.cookies)
-    shown = custodian.post(f"/accounts/{account_number(app, 'worker')}/link").text
+    shown = administrator.post(f"/accounts/{account_number(app, 'worker')}/link").text
     answer = browser.post(link_on(shown), NEW)
     assert answer.headers["location"] == "/?said=welcome"
     assert 'href="/account">worker</a>' in browser.get("/").text

@@ -25,35 +25,35 @@ def ticked(app: FastAPI, name: str = "custodian") -> list[bool]:
 
 @BOTH_STORES
 def test_steps_are_ticked_by_what_was_done(app: FastAPI) -> None:
-    assert ticked(app) == [True, False, False, False, False]
+    assert ticked(app) == [False, False, False, False]
     browser = signed_in(app, "custodian")
     number = make_dataset(app, "custodian", policy=None)
-    assert ticked(app) == [True, True, False, False, False]
+    assert ticked(app) == [True, False, False, False]
     nothing = {"version": "0", "role-0": "other", "role-1": "sensitive", "rule-0": "", "rule-1": ""}
     assert browser.post(f"/datasets/{number}/roles", nothing).status_code == 303
-    assert ticked(app) == [True, True, False, False, False]  # there is nothing that could be measured
+    assert ticked(app) == [True, False, False, False]  # there is nothing that could be measured
     form = {"version": "1", "role-0": "quasi", "role-1": "quasi", "rule-0": "", "rule-1": ""}
     assert browser.post(f"/datasets/{number}/roles", form).status_code == 303
-    assert ticked(app) == [True, True, True, False, False]
-    assert guide(app).steps[3].words == "It is being measured now."
+    assert ticked(app) == [True, True, False, False]
+    assert guide(app).steps[2].words == "It is being measured now."
     job = make_job(app, "custodian")  # done, with a report
-    assert ticked(app) == [True, True, True, True, False]
+    assert ticked(app) == [True, True, True, False]
     following = guide(app).following
     assert following is not None
     assert following.path == f"/reports/{job}"
     browser.get(following.path)
-    assert ticked(app) == [True] * 5
+    assert ticked(app) == [True] * 4
     make_accounts(app, "custodian2")
-    assert ticked(app, "custodian2") == [True, True, True, True, False]  # everybody reads for oneself
+    assert ticked(app, "custodian2") == [True, True, True, False]  # everybody reads for oneself
 
 
 def test_what_is_removed_takes_its_ticks_with_it(app: FastAPI) -> None:
     browser = signed_in(app, "custodian")
     number = make_dataset(app, "custodian")
     browser.post(f"/datasets/{number}/assess")
-    assert ticked(app) == [True, True, True, False, False]
+    assert ticked(app) == [True, True, False, False]
     browser.post(f"/datasets/{number}/remove")
-    assert ticked(app) == [True, False, False, False, False]
+    assert ticked(app) == [False, False, False, False]
 
 
 def test_the_next_step_leads_through_the_pages(app: FastAPI) -> None:
@@ -63,7 +63,7 @@ def test_the_next_step_leads_through_the_pages(app: FastAPI) -> None:
     assert not strip.findall(browser.get("/datasets").text)  # the page itself says what to do
     number = make_dataset(app, "custodian")
     (above,) = strip.findall(browser.get("/datasets").text)
-    assert "step 3 of 5" in above
+    assert "step 2 of 4" in above
     assert f'href="/datasets/{number}"' in above
     (there,) = strip.findall(browser.get(f"/datasets/{number}").text)
     assert f'href="/datasets/{number}"' not in there  # one is there already
@@ -101,3 +101,14 @@ def test_whoever_has_done_all_is_told_so_in_a_line(app: FastAPI) -> None:
     assert "All steps are done." in home
     assert '<ol class="guide"' not in home
     assert "next-step" not in browser.get("/datasets").text
+
+
+def test_at_first_there_is_the_path_and_nothing_else(app: FastAPI) -> None:
+    browser = signed_in(app, "custodian")
+    home = browser.get("/").text
+    assert '<ol class="guide"' in home
+    assert "What needs attention" not in home
+    assert "Disclosures of the last" not in home
+    make_dataset(app, "custodian", policy=None)
+    home = browser.get("/").text
+    assert "What needs attention" in home

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from discreet.web import Settings, create_app
-from discreet.web.accounts.accounts import Hasher, password_complaint
+from discreet.web.accounts.accounts import Hasher, is_common, password_complaint
 from discreet.web.framework.settings import Hashing
 from tests.web.client import CHEAP, Browser, make_accounts
 
@@ -63,3 +63,14 @@ def test_rules_are_few_and_said_in_words(password: str, words: str) -> None:
     found = password_complaint(password, password, name="ann.lee")
     assert (words in found) if words else found == ""
     assert password_complaint(password, password + "x", name="ann.lee") == "The two passwords are not the same."
+
+
+COMMON = "PasswordPassword1 qwertyuiopasdfgh 123456789012345 1q2w3e4r5t6y7u8i letmeinletmein1 Summer2026Summer2026 iloveyouiloveyou Welcome2025Welcome! P@$$w0rdP@$$w0rd qazwsxedcrfvtgb Trustno1Trustno1"  # fmt: skip
+OWN = ("a sentence only tests know", "vpDq7RkzL0mXw2eT", "blue kettles never whistle", "my cat sleeps on tuesday")
+
+
+def test_what_guesses_begin_with_is_refused_and_sentences_are_not() -> None:
+    """Common words, runs of keys, years and repetitions, with signs for letters and in any order."""
+    assert [text for text in COMMON.split() if not is_common(text)] == []
+    assert [text for text in OWN if is_common(text)] == []
+    assert "common words" in password_complaint("Password-Password-2026", "Password-Password-2026", name="ann.lee")

@@ -127,6 +127,22 @@ def test_one_name_is_tried_fifty_times_at_most_from_whatever_addresses(app: Fast
     door.take_attempt(site, door.sign_in_allowances(site, "manager", "10.0.0.50"))
 
 
+def test_neither_a_stranger_elsewhere_nor_a_neighbour_locks_an_owner_out(app: FastAPI, clock: Clock) -> None:
+    """Who has signed in from here before is not counted with others behind the same proxy, nor with attempts from elsewhere."""
+    signed_in(app, "auditor")
+    site = app.state.site
+    for number in range(50):
+        door.take_attempt(site, door.sign_in_allowances(site, "auditor", f"10.0.0.{number}"))
+    answers = [Browser(app).sign_in(f"name{number}", "wrong").status_code for number in range(31)]
+    assert answers[-1] == 429, "a neighbour has used the address up"
+    assert Browser(app).sign_in("worker").status_code == 429, "for people who were never here"
+    assert Browser(app).sign_in("auditor").status_code == 303
+    assert [Browser(app).sign_in("auditor", "wrong").status_code for _ in range(6)] == [403] * 5 + [429]
+    clock.wait(days=31)
+    site_keys = door.sign_in_allowances(site, "auditor", "127.0.0.1")
+    assert len(site_keys) == 3, "a place is forgotten"
+
+
 def test_signing_in_well_is_not_counted(browser: Browser) -> None:
     for _ in range(40):
         assert browser.sign_in("auditor").status_code == 303

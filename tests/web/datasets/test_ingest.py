@@ -51,10 +51,11 @@ def parquet(**columns: list[object]) -> bytes:
     return out.getvalue()
 
 
-def packed(name: str, content: bytes) -> bytes:
+def packed(names: str, content: bytes) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
-        archive.writestr(name, content)
+        for name in names.split():
+            archive.writestr(name, content)
     return out.getvalue()
 
 
@@ -93,6 +94,10 @@ BAD: dict[str, tuple[str, bytes, int, str]] = {
     "no header": ("a.csv", f"1,2\n{CANARY},3\n".encode(), 422, "not a header"),
     "doubled name": ("a.csv", b"sex,sex\nF,M\n", 422, "same name"),
     "unnamed column": ("a.csv", b"sex,\nF,M\n", 422, "no name"),
+    "two columns without names": ("a.csv", b",,age\n1,F,3\n", 422, "no name"),
+    "broken quote": ("a.csv", f'sex,age\nF,"30\n{CANARY},31\n'.encode(), 422, "a quote that is not closed"),
+    "two tables": ("a.zip", packed("a.csv b.csv", GOOD), 422, "holds 2 tables"),
+    "an empty sheet": ("a.xlsx", xlsx({"People": []}), 422, "no sheet has a header"),
     "ragged": ("a.csv", f"sex,age\nF,30\n{CANARY},31,x\n".encode(), 422, "line 3"),
     "latin-1": ("a.csv", "name,age\nZoë,30\n".encode("latin-1"), 422, "not written in"),
     "utf-16": ("a.csv", "sex,age\nF,30\n".encode("utf-16"), 422, "a NUL byte"),

@@ -16,6 +16,7 @@ from discreet.people import write_demo
 from discreet.web import Settings
 from discreet.web.jobs import store as jobs
 from discreet.web.jobs.supervisor import Supervisor
+from tests.contract.test_row_order import people, tells_nothing
 from tests.web.client import MOSTLY_SQLITE, Browser, signed_in
 from tests.web.jobs.working import enqueue, look, until
 from tests.web.samples import make_dataset, make_job
@@ -125,6 +126,46 @@ def test_formulas_in_cells_are_disarmed(app: FastAPI, supervisor: Supervisor) ->
     assert notes == {"'=1+1", "'@x", "-5"}
 
 
+def test_whoever_looks_at_what_was_published_is_written_down(app: FastAPI, supervisor: Supervisor) -> None:
+    """The tabs of tables that were made and compared, and the result at the API: each once a day, before it is shown."""
+    made, compared = enqueue(app, kind="anonymise", k=2), 0
+    custodian, place = signed_in(app, "custodian"), f"/datasets/{look(app, made).dataset}"
+    custodian.post(f"{place}/compare", {"k": "2", "suppression": "5", "loss": "loss", "search": "optimal"})
+    assert set(ended(app).values()) == {"done"}
+    compared = max(int(number) for number in re.findall(r"/jobs/(\d+)", custodian.get("/jobs").text))
+    known, wanted = len(entries(app)), []
+    for job, tab in ((made, "protect"), (compared, "compare"), (made, "result")):
+        address = f"/api/v1/jobs/{job}/result" if tab == "result" else f"{place}/{tab}"
+        assert [custodian.get(address).status_code for _ in range(2)] == [200, 200]
+        wanted.append(("web.shown", "custodian", f"dataset:{look(app, made).dataset}/job:{job}/{tab}"))
+    assert [(row["event"], row["actor"], row["subject"]) for row in entries(app)[known:]] == wanted
+
+
+def test_a_download_tells_nothing_by_its_order_and_pages_warn_of_what_gives_a_value_back(
+    app: FastAPI, supervisor: Supervisor
+) -> None:
+    """Sorted by postcode, which is hidden from everybody; `nr` counts along, and so gives it away."""
+    sheet = io.StringIO()
+    csv.writer(sheet).writerows([people().column_names, *zip(*people().to_pydict().values(), strict=True)])
+    custodian = signed_in(app, "custodian")
+    form = {"name": "", "encoding": "utf-8"}
+    answer = custodian.post("/datasets/upload", form, files={"file": ("people.csv", sheet.getvalue())})
+    place = answer.headers["location"].partition("?")[0]
+    ended(app)
+    roles = {"version": "1", "role-0": "quasi", "rule-0": "{ mask = 5 }", "role-1": "drop", "rule-1": ""}
+    roles |= {"role-2": "sensitive", "rule-2": "", "role-3": "other", "rule-3": ""}
+    assert custodian.post(f"{place}/roles", roles).status_code == 303
+    for page, limits in {"assess": {}, "protect": {**LIMITS, "k": "400", "suppression": "0"}}.items():
+        custodian.post(f"{place}/{page}", limits)
+    assert ended(app) == {"profile": "done", "assess": "done", "anonymise": "done"}
+    for page in ("risk", "protect"):
+        assert "nr (other, published as it is) gives zip away" in custodian.get(f"{place}/{page}").text
+    number = re.search(r'action="/jobs/(\d+)/file"', custodian.get(f"{place}/protect").text)
+    assert number is not None
+    rows = csv.DictReader(io.StringIO(custodian.post(f"/jobs/{number[1]}/file").text))
+    tells_nothing([int(row["nr"]) for row in rows])
+
+
 def test_nothing_leaves_when_the_ledger_cannot_be_written(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
     from discreet.errors import StoreFull
 
@@ -141,6 +182,7 @@ def test_nothing_leaves_when_the_ledger_cannot_be_written(app: FastAPI, monkeypa
         assert "sex,age" not in answer.text
         assert "A report" not in answer.text
     assert browser.get(f"/reports/{number}").status_code == 503
+    assert browser.get(f"/api/v1/jobs/{number}/result").status_code == 503
 
 
 def test_an_auditor_reads_reports_and_no_values(app: FastAPI) -> None:

@@ -90,16 +90,18 @@ def test_a_token_proposes_and_withdraws_but_never_approves(app: FastAPI, clock: 
 
 
 def test_the_second_person_is_another_one_at_the_api_as_well(app: FastAPI) -> None:
-    """A token proposes as its owner, so that an account its owner opened does not approve."""
-    custodian = signed_in(app, "custodian")
-    link = link_on(custodian.post("/accounts", {"name": "puppet", "role": "custodian"}).text)
-    puppet = Browser(app)
-    assert puppet.post(link, {"password": PASSWORD, "again": PASSWORD}).status_code == 303
-    number = tell(program(app, "gateway.limit"), "/limits", WANTED).json()["id"]
-    answer = puppet.post(f"/api/v1/gateway/limits/{number}/approve")
+    """A token proposes as its owner, so that an account which the same administrator opened does not approve."""
+    administrator, guests = signed_in(app, "administrator"), []
+    for name in ("puppet", "asker"):
+        link = link_on(administrator.post("/accounts", {"name": name, "role": "custodian"}).text)
+        guests.append(Browser(app))
+        assert guests[-1].post(link, {"password": PASSWORD, "again": PASSWORD}).status_code == 303
+    secret = make_token(app, "asker", "gateway.limit")
+    number = tell(Browser(app, headers={"Authorization": f"Bearer {secret}"}), "/limits", WANTED).json()["id"]
+    answer = guests[0].post(f"/api/v1/gateway/limits/{number}/approve")
     assert answer.status_code == 403
-    assert "custodian, who proposed this, opened your account" in answer.json()["detail"]
-    assert "discreet account add NAME" in answer.json()["next"]
+    assert "administrator opened both your account and that of asker" in answer.json()["detail"]
+    assert "approved by custodian" in answer.json()["next"]
 
 
 def test_a_person_rejects_with_a_reason(app: FastAPI) -> None:

@@ -171,7 +171,7 @@ def test_the_dashboard_says_who_is_near_the_limit_and_what_waits(app: FastAPI) -
     answered(ledger, "eve", "0", "1.7", limit="2")
     page = browser.get("/").text
     assert "1 database user is above 80" in page
-    assert "eve has 1.70 of 2.00 in clinic" in page
+    assert "eve has used 85\N{NO-BREAK SPACE}% of it in clinic" in page
     proposed(app, "auditor")
     assert "1 limit of a database user awaits your approval: eve." in browser.get("/").text
     assert "awaits your approval" not in signed_in(app, "auditor").get("/").text

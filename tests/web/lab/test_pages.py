@@ -24,7 +24,7 @@ from discreet.errors import UsageError
 from discreet.web import Settings, create_app
 from discreet.web.jobs import store as jobs
 from discreet.web.lab import pages
-from discreet.web.lab.controls import CONTROLS, ChoiceControl, Control, against, read, toml
+from discreet.web.lab.controls import CONTROLS, ChoiceControl, Control, WrittenControl, against, read, toml
 from discreet.web.lab.pages import example, result
 from tests.examples import examples
 from tests.web.client import CHEAP, ORIGIN, Browser, make_accounts, signed_in
@@ -120,6 +120,15 @@ def test_nothing_inline(auditor: Browser) -> None:
         ("k=0", "k"),
         ("detected=1", "detected"),
         ("max_penalties=4", "max_penalties"),
+        ("shared=perhaps", "shared"),
+        ("belief=0.5", "belief"),
+        ("belief=half", "belief"),
+        ("lists=100", "lists"),
+        ("lists=100:0-3", "lists"),
+        ("lists=100:3-1", "lists"),
+        ("lists=100:1-13", "lists"),
+        ("lists=1:1+1:1+1:1+1:1+1:1", "lists"),
+        (f"lists={'1' * 400}", "lists"),
     ],
 )
 def test_what_is_wrong_is_said_beside_the_field(auditor: Browser, query: str, beside: str) -> None:
@@ -177,10 +186,17 @@ def inside(draw: st.DrawFn) -> dict[str, str]:
     chosen = {}
     for name, control in CONTROLS.items():
         if draw(st.booleans()):
-            options = (
-                [o for o, _ in control.options] if isinstance(control, ChoiceControl) else control.written_stops.split()
-            )
+            if isinstance(control, WrittenControl):
+                options = ["", control.example]
+            else:
+                options = (
+                    [o for o, _ in control.options]
+                    if isinstance(control, ChoiceControl)
+                    else control.written_stops.split()
+                )
             chosen[name] = draw(st.sampled_from(options))
+    if chosen.get("lists"):
+        chosen["group"] = "12"  # the people that the example names
     return chosen
 
 

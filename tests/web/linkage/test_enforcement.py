@@ -285,7 +285,12 @@ def test_in_a_closed_project_nothing_is_opened_or_decided(app: FastAPI, project:
     close_project(app.state.site.ledger, project, actor="manager")
     assert click(worker, project, 1, form).status_code == 403
     assert decide(worker, project, 1, 1).status_code == 403
-    assert "the project is closed" in page_of(worker, project, 1).text
+    for path in ("pairs/1", "pairs/2", "sheet"):
+        answer = worker.get(f"/linkage/{project.id}/{path}")
+        assert answer.status_code == 403
+        assert "The project is closed" in answer.text
+        assert 'class="cell' not in answer.text, "nothing of a pair is shown any more"
+    assert worker.post(f"/linkage/{project.id}/pairs/1/undo").status_code == 403
 
 
 def test_answers_of_the_review_are_kept_by_nobody(app: FastAPI, project: Project, worker: Browser) -> None:

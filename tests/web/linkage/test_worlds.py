@@ -28,8 +28,12 @@ Click = tuple[int, int, str]
 
 
 def told(answer: httpx.Response) -> str:
-    """A whole answer; what is new every time, the random names of clicks and the time of day, is left out."""
-    headers = {name: value for name, value in answer.headers.items() if name not in ("set-cookie", "content-length")}
+    """A whole answer; what is new every time, the random names of clicks and of requests and the time of day, is left out."""
+    headers = {
+        name: value
+        for name, value in answer.headers.items()
+        if name not in ("set-cookie", "content-length", "x-request-id")
+    }
     body = re.sub(r"[0-9a-f]{32}", "NONCE", answer.text)
     body = re.sub(r'"(made|seconds)":("[^"]+"|\d+)', r'"\1":"TIME"', body)
     return f"{answer.status_code} {sorted(headers.items())} {body}"

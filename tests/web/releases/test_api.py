@@ -74,7 +74,7 @@ def test_a_token_never_approves_nor_takes(app: FastAPI, program: Browser) -> Non
 
 @pytest.mark.parametrize(
     "change",
-    [{"k": "3"}, {"k": 1}, {"recipients": []}, {"recipients": ["a/b"]}, {"counts_only": False}, {"law": "x"}, {"other": 1}, {"dataset": 1}],
+    [{"k": "3"}, {"k": 1}, {"recipients": []}, {"recipients": ["a/b"]}, {"counts_only": False}, {"law": "x"}, {"decoys": 3}, {"mode": "bait", "decoys": 0}, {"other": 1}, {"dataset": 1}],
 )  # fmt: skip
 def test_what_does_not_fit_is_said(app: FastAPI, program: Browser, change: dict[str, Any]) -> None:
     answer = post(program, "/releases", json=wanted(app, **change))

@@ -41,6 +41,7 @@ class WebSession:
 
     hash: str
     made: str
+    method: str = "password"
 
 
 def find_session(site: Site, token: str) -> tuple[WebSession, Account] | None:
@@ -49,7 +50,7 @@ def find_session(site: Site, token: str) -> tuple[WebSession, Account] | None:
     hashed = digest_secret(token)
     with site.store.reading() as connection:
         row = connection.execute(
-            select(SESSION.c.made.label("begun"), SESSION.c.seen.label("used"), ACCOUNT)
+            select(SESSION.c.made.label("begun"), SESSION.c.seen.label("used"), SESSION.c.method, ACCOUNT)
             .join(ACCOUNT, ACCOUNT.c.id == SESSION.c.account)
             .where(
                 SESSION.c.hash == hashed, SESSION.c.made > oldest, SESSION.c.seen > idle, ACCOUNT.c.disabled.is_(False)
@@ -61,24 +62,66 @@ def find_session(site: Site, token: str) -> tuple[WebSession, Account] | None:
         now = site.stamp()
         with site.store.writing() as connection:
             connection.execute(update(SESSION).where(SESSION.c.hash == hashed, SESSION.c.seen < now).values(seen=now))
-    return WebSession(hashed, row.begun), account_of(row)
+    return WebSession(hashed, row.begun, row.method or "password"), account_of(row)
 
 
-def begin_session(connection: Connection, site: Site, account: int, *, proven: str) -> str | None:
+@dataclass(frozen=True)
+class ListedSession:
+    """One of the sessions of an account, for its owner."""
+
+    name: str
+    """The beginning of its hash."""
+    made: str
+    seen: str
+    method: str
+    agent: str
+
+
+LONGEST_AGENT = 120
+
+
+def sessions_of(connection: Connection, account: int, site: Site) -> list[ListedSession]:
+    """Sessions that can still be used, the newest first."""
+    alive = (
+        SESSION.c.made > site.stamp(ago=site.settings.absolute),
+        SESSION.c.seen > site.stamp(ago=site.settings.idle),
+    )
+    rows = connection.execute(
+        select(SESSION).where(SESSION.c.account == account, *alive).order_by(SESSION.c.made.desc())
+    )
+    return [ListedSession(row.hash[:16], row.made, row.seen, row.method or "", row.agent or "") for row in rows]
+
+
+def end_other_sessions(connection: Connection, account: int, *, but: WebSession | None, only: str = "") -> None:
+    """End sessions of an account but this one: all, or the one of this name."""
+    others = [SESSION.c.account == account]
+    if but is not None:
+        others.append(SESSION.c.hash != but.hash)
+    if only:
+        others.append(SESSION.c.hash.startswith(only, autoescape=True))
+    connection.execute(delete(SESSION).where(*others))
+
+
+def begin_session(
+    connection: Connection, site: Site, account: int, *, proven: str | None, method: str = "password", agent: str = ""
+) -> str | None:
     """A new session; gives its token, and sweeps out what has ended.
 
     `proven` is the hash of the password that was given. Checking one takes a while; None if the account has another
-    password by now, or was closed. Both have ended all sessions, and none may come after that.
+    password by now, or was closed. Both have ended all sessions, and none may come after that. Without a hash, a provider has
+    said who it is.
     """
     token, now = make_secret(), site.stamp()
-    unchanged = (ACCOUNT.c.id == account, ACCOUNT.c.password == proven, ACCOUNT.c.disabled.is_(False))
+    shown = ACCOUNT.c.subject.is_not(None) if proven is None else ACCOUNT.c.password == proven
+    unchanged = (ACCOUNT.c.id == account, shown, ACCOUNT.c.disabled.is_(False))
     if not update_one(connection, ACCOUNT, *unchanged, seen=now):
         return None
     ended = or_(
         SESSION.c.made <= site.stamp(ago=site.settings.absolute), SESSION.c.seen <= site.stamp(ago=site.settings.idle)
     )
     connection.execute(delete(SESSION).where(ended))
-    connection.execute(insert(SESSION).values(hash=digest_secret(token), account=account, made=now, seen=now))
+    values = {"hash": digest_secret(token), "account": account, "made": now, "seen": now}
+    connection.execute(insert(SESSION).values({**values, "method": method, "agent": agent[:LONGEST_AGENT]}))
     return token
 
 
@@ -151,6 +194,13 @@ def tokens_of(connection: Connection, account: int) -> list[ApiToken]:
     return [token_of(row) for row in connection.execute(query)]
 
 
+def every_token(connection: Connection) -> list[tuple[ApiToken, Account]]:
+    """All tokens of all accounts with their owners, the newest first."""
+    owners = {account.id: account for account in accounts.everybody(connection)}
+    rows = connection.execute(select(TOKEN).order_by(TOKEN.c.id.desc()))
+    return [(token_of(row), owners[row.account]) for row in rows]
+
+
 def add_token(
     connection: Connection,
     *,
@@ -195,21 +245,22 @@ class Link:
 
     hash: str
     account: Account | None
-    """Whose password it sets; None makes the first account."""
+    """Whose password it sets; None makes the first account of a role."""
     expires: str
+    role: str = ""
+    """The role of the account."""
 
 
-def make_link(connection: Connection, settings: Settings, account: int | None) -> str:
-    """A new link; gives its secret, and takes back earlier ones."""
+def make_link(connection: Connection, settings: Settings, account: int | None, *, role: str | None = None) -> str:
+    """A new link, to an account or to make the first one of a role; gives its secret, and takes back earlier ones."""
     secret, moment = make_secret(), settings.clock()
     now = timestamp(moment)
     connection.execute(delete(LINK).where(LINK.c.expires <= now))
     if account is not None:
         accounts.take_back_links(connection, account)
     expires = timestamp(moment + settings.link_life)
-    connection.execute(
-        insert(LINK).values(hash=digest_secret(secret), account=account, made=now, expires=expires, used=None)
-    )
+    values = {"hash": digest_secret(secret), "account": account, "made": now, "expires": expires, "role": role}
+    connection.execute(insert(LINK).values(values))
     return secret
 
 
@@ -218,12 +269,12 @@ def find_link(site: Site, secret: str) -> Link:
     usable = (LINK.c.hash == digest_secret(secret), LINK.c.used.is_(None), LINK.c.expires > site.stamp())
     with site.store.reading() as connection:
         row = connection.execute(select(LINK).where(*usable)).one_or_none()
-        if row is None or (row.account is None and accounts.exist(connection)):
+        if row is None or (row.account is None and (row.role is None or accounts.exist(connection, row.role))):
             raise link_gone()
         account = None if row.account is None else accounts.find(connection, row.account)
     if row.account is not None and (account is None or account.disabled):
         raise link_gone()
-    return Link(row.hash, account, row.expires)
+    return Link(row.hash, account, row.expires, row.role if account is None else account.role)
 
 
 def use_link(connection: Connection, site: Site, link: Link) -> None:
@@ -243,16 +294,23 @@ def link_gone() -> Problem:
     return Problem(
         404,
         "This link does not work, or no longer.",
-        remedy="A link works once and for a day. Ask a custodian for a new one; for the first account, start `discreet serve` again.",
+        remedy="A link works once and for a day. Ask an administrator for a new one; for the first accounts, start `discreet serve` again.",
     )
 
 
-def first_link(site: Site) -> str | None:
-    """The link to make the first account; None if there is one."""
+FIRST = {
+    "custodian": "who brings data and decides what is released",
+    "administrator": "who opens accounts for everybody else",
+}
+"""Roles whose first account nobody in the application can open, so that the operator hands out the link."""
+
+
+def first_link(site: Site, role: str = "custodian") -> str | None:
+    """The link to make the first account in a role; None if there is one."""
     with site.store.writing() as connection:
-        if accounts.exist(connection):
+        if accounts.exist(connection, role):
             return None
-        return link_address(site.settings, make_link(connection, site.settings, None))
+        return link_address(site.settings, make_link(connection, site.settings, None, role=role))
 
 
 # The operator, on the command line. Two people decide only if neither made the other's account, so that a third has to make
@@ -281,7 +339,9 @@ def link_by_operator(ledger: Ledger, settings: Settings, *, name: str, actor: st
         raise UsageError("There is no account with this name.", remedy="Make it with: discreet account add NAME")
     account = named[0]
     if account.disabled:
-        raise UsageError("The account is closed.", remedy="Have a custodian open it again first, or make another one.")
+        raise UsageError(
+            "The account is closed.", remedy="Have an administrator open it again first, or make another one."
+        )
     about = {"act": Act.OPERATOR_LINKED, "name": name, "role": account.role, "actor": actor}
     return _give_link(ledger, settings, lambda connection: account.id, **about)
 

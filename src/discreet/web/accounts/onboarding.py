@@ -1,4 +1,4 @@
-"""Onboarding: steps from the first account to a report, ticked off by the store.
+"""Onboarding: four steps from a table to a report, ticked off by the store.
 
 All that is stored is that an account has hidden the guide. Whether a step is done follows from the data sets, the jobs and the
 ledger, so that nothing can be ticked that was not done, and a data set that is removed takes its ticks with it.
@@ -14,13 +14,14 @@ from discreet.store.tables.ledger import ENTRY
 from discreet.store.tables.web import ACCOUNT, DATASET
 from discreet.web.accounts.accounts import Account
 from discreet.web.datasets.policies import guesses, rules
+from discreet.web.framework.permissions import GRANTED
 from discreet.web.jobs.store import ACTIVE, newest
 
 LOOKED_AT = 50
 """So many of the newest assessments are checked for readers of their report."""
 ALONG = ("datasets", "jobs", "reports")
 """Where the next step is shown above the page, by the first word of the path."""
-BROUGHT = 2
+BROUGHT = 1
 """The step that adds a data set; up to there the pages themselves say what to do."""
 
 
@@ -90,7 +91,6 @@ def guide_of(connection: Connection, account: Account) -> Guide:
     read = "Findings in words, with the figures behind them. Print it, or download it as one file."
     report = "/reports" if progress.report is None else f"/reports/{progress.report}"
     steps = (
-        ("Make an account", f"You are {account.name}, a {account.role}.", "Your account", "/account", True),
         ("Add a data set", added, "Add a data set", "/datasets/new", progress.dataset is not None),
         ("Confirm the roles of the columns", roles, f"Go to the columns of {name}", here, progress.confirmed),
         (
@@ -130,6 +130,11 @@ def _progress(connection: Connection, reader: str) -> GuideProgress:
 def _confirmed(connection: Connection, dataset: int) -> bool:
     """Whether no role of a data set is a guess."""
     return not guesses(connection.execute(select(DATASET.c.policy).where(DATASET.c.id == dataset)).scalar())
+
+
+def first_steps(connection: Connection, account: Account) -> bool:
+    """Is this a custodian for whom there is nothing to do yet but to add the first data set?"""
+    return account.guided and "datasets.change" in GRANTED[account.role] and guide_of(connection, account).done == 0
 
 
 def hide_guide(connection: Connection, account: int, now: str | None) -> None:

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from discreet.web.accounts import accounts, credentials
+from discreet.web.accounts import accounts, credentials, role_changes, sign_in_settings
 from discreet.web.accounts import sign_in as door
 from discreet.web.accounts.accounts import Account, Act
 from discreet.web.accounts.credentials import LONGEST_LIFE, ApiToken
@@ -150,16 +150,18 @@ ACCOUNT = by_number("account", accounts.find)
 """Accounts have no owner: the permission to change accounts covers each."""
 TOKEN = by_number("token", credentials.find_token, lambda context, token: token.account == context.owner.id)
 """Only one's own."""
+ANY_TOKEN = by_number("token of any account", credentials.find_token)
+"""For administrators."""
 DAYS = 90
 
 
 def accounts_page(context: Here) -> Response:
     """All accounts, and the form to invite a person."""
     with context.site.store.reading() as connection:
-        people = accounts.everybody(connection)
+        people, changes = accounts.everybody(connection), role_changes.waiting(connection)
     # What was typed is shown again only if the form could not be accepted.
     name, role = (context.form.text(field) if context.problem else "" for field in ("name", "role"))
-    about: dict[str, Any] = {"people": people, "roles": ROLES, "name": name.lower(), "role": role}
+    about: dict[str, Any] = {"people": people, "changes": changes, "roles": ROLES, "name": name.lower(), "role": role}
     return context.page("accounts.html", link="", invited="", **about)
 
 
@@ -185,8 +187,17 @@ def account_page(context: Here) -> Response:
     person: Account = context.loaded
     with context.site.store.reading() as connection:
         origin = History.read(connection).now.get(person.name)
+        pending = role_changes.waiting(connection, account=person.id)
     behind = sorted((entry, name) for name, entry in origin.hands.items() if name != person.name) if origin else []
-    return context.page("account.html", person=person, role_words=ROLES[person.role], behind=behind, link="")
+    return context.page(
+        "account.html", person=person, roles=ROLES, behind=behind, link="", pending=pending[0] if pending else None
+    )
+
+
+@or_again(account_page)
+def propose_role(context: Here) -> Response:
+    """Propose another role; a custodian decides."""
+    return go(f"/accounts/changes/{role_changes.propose(context, context.loaded)}", said="role-proposed")
 
 
 def new_link(context: Here) -> Response:
@@ -194,6 +205,9 @@ def new_link(context: Here) -> Response:
     settings, person = context.site.settings, context.loaded
     if person.disabled:
         raise Problem(409, "The account is closed.", remedy="Open it again first.")
+    if person.provided:
+        remedy = "The provider looks after their password; it is not known here."
+        raise Problem(409, "This person signs in at the provider of single sign-on.", remedy=remedy)
     secret = _act(context, Act.LINKED, lambda connection: credentials.make_link(connection, settings, person.id))
     context.shown_once = {"link": credentials.link_address(settings, secret)}
     return account_page(context)
@@ -203,7 +217,7 @@ def close(context: Here) -> Response:
     """It cannot be used to sign in any more."""
     number, now = context.loaded.id, context.site.stamp()
     if number == context.owner.id:
-        raise Problem(409, "You cannot close your own account.", remedy="Ask another custodian.")
+        raise Problem(409, "You cannot close your own account.", remedy="Ask another administrator.")
     _act(context, Act.CLOSED, lambda connection: accounts.close(connection, number, now=now))
     return go("/accounts", said="closed")
 
@@ -229,8 +243,11 @@ def _act(context: Context, act: Act, along: Callable[[Connection], object]) -> A
 def own_page(context: Here) -> Response:
     """Name, role, what the role may, and the form to change the password."""
     role = context.owner.role
+    with context.site.store.reading() as connection:
+        sign_in = sign_in_settings.about_own(connection, context)
     return context.page(
         "own.html",
+        **sign_in,
         role_words=ROLES[role],
         allowed=[(name, meaning) for name, meaning in PERMISSIONS.items() if name in GRANTED[role]],
         session=context.session,
@@ -264,7 +281,9 @@ def change_password(context: Here) -> Response:
             raise wrong_password
 
     context.act("web.account", f"account:{account.name}", along=along, act=Act.PASSWORD_CHANGED.value)
-    return door.begin_session(context, account.id, go("/account", said="password"), proven=hashed) or go("/sign-in")
+    method = context.session.method if context.session else "password"
+    done = go("/account", said="password")
+    return door.begin_session(context, account.id, done, proven=hashed, method=method) or go("/sign-in")
 
 
 # Tokens for programs: make one, list them, revoke.
@@ -299,18 +318,34 @@ def make_token(context: Here) -> Response:
     return tokens_page(context)
 
 
-def revoke(context: Here) -> Response:
+def revoke(context: Here, owner: Account | None = None) -> Response:
     """Revoke it, with the tokens that it made; once is enough."""
     token, now = context.loaded, context.site.stamp()
     if token.revoked is None:
         context.act(
             "web.account",
-            f"account:{context.owner.name}",
+            f"account:{(owner or context.owner).name}",
             along=lambda connection: credentials.revoke_token(connection, token.id, now),
             act=Act.TOKEN_REVOKED.value,
             revoked=token.id,
         )
     return go("/tokens", said="revoked")
+
+
+def every_token_page(context: Here) -> Response:
+    """Tokens of all accounts."""
+    stamp = context.site.stamp()
+    with context.site.store.reading() as connection:
+        tokens = [(token, owner, token.state(stamp)) for token, owner in credentials.every_token(connection)]
+    return context.page("all_tokens.html", tokens=tokens)
+
+
+def revoke_any(context: Here) -> Response:
+    """Revoke a token of any account."""
+    with context.site.store.reading() as connection:
+        owner = accounts.find(connection, context.loaded.account)
+    revoke(context, owner)
+    return go("/accounts/tokens", said="revoked")
 
 
 # Getting started: the first steps on a page of their own, to be hidden and shown again.
@@ -337,12 +372,20 @@ ACCOUNT_ROUTES: tuple[Route, ...] = (
     Submit("/welcome/{secret}", ANYONE, door.welcome, loads=door.LINK),
     Page("/start", "datasets.change", start_page),
     Submit("/start", "datasets.change", show_steps),
+    Page("/sign-in/code", ANYONE, door.step_page),
+    Submit("/sign-in/code", ANYONE, door.finish_step),
     Page("/account", "account.own", own_page),
+    *sign_in_settings.SIGN_IN_ROUTES,
     Submit("/account/password", "account.own", change_password),
-    Page("/accounts", "accounts.change", accounts_page),
+    Page("/accounts", "accounts.read", accounts_page),
     Submit("/accounts", "accounts.change", invite),
-    Page("/accounts/{number}", "accounts.change", account_page, loads=ACCOUNT),
+    Page("/accounts/tokens", "tokens.manage", every_token_page),
+    Submit("/accounts/tokens/{number}/revoke", "tokens.manage", revoke_any, loads=ANY_TOKEN),
+    *role_changes.ROLE_ROUTES,
+    Page("/accounts/{number}", "accounts.read", account_page, loads=ACCOUNT),
+    Submit("/accounts/{number}/role", "accounts.change", propose_role, loads=ACCOUNT),
     Submit("/accounts/{number}/link", "accounts.change", new_link, loads=ACCOUNT),
+    Submit("/accounts/{number}/second-factor", "accounts.change", sign_in_settings.reset, loads=ACCOUNT),
     Submit("/accounts/{number}/close", "accounts.change", close, loads=ACCOUNT),
     Submit("/accounts/{number}/reopen", "accounts.change", reopen, loads=ACCOUNT),
     Submit("/accounts/{number}/sign-out", "accounts.change", end_sessions, loads=ACCOUNT),

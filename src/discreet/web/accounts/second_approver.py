@@ -30,7 +30,11 @@ from discreet.web.ledger import entry_of
 # counts once it is used, for the account that made it: its person has seen it. It counts for good, since a later link may have
 # been asked for in the name of another. Only the operator, on the command line, puts an account into the hands of one person
 # alone: by making it, or by a link that is used.
-HARMLESS = frozenset({Act.SIGNED_OUT, Act.PASSWORD_CHANGED, Act.TOKEN_MADE, Act.TOKEN_REVOKED})
+HARMLESS = frozenset(
+    {Act.SIGNED_OUT, Act.PASSWORD_CHANGED, Act.TOKEN_MADE, Act.TOKEN_REVOKED}
+    | {Act.FACTOR_SET, Act.FACTOR_REMOVED, Act.CODES_MADE}
+    | {Act.ROLE_PROPOSED, Act.ROLE_REJECTED, Act.ROLE_WITHDRAWN}
+)
 """Acts that put an account into nobody's hands and leave it as it was; what is not known to be harmless counts."""
 
 
@@ -57,10 +61,12 @@ def replay(entries: Iterable[Entry], *, before: int | None = None) -> dict[str, 
         name, act = entry.subject.removeprefix("account:"), entry.details.get("act")
         account = origins.setdefault(name, AccountOrigin({name: number}))
         # Whose hands an act brings in: of the one who acts, and of everybody behind them at that moment.
-        behind = origins[entry.actor].hands if entry.actor in origins else {}
-        reach = dict.fromkeys((*behind, entry.actor), number)
+        # For a role these are two: who proposed it, and who approved.
+        leading = [str(name) for name in (entry.actor, entry.details.get("proposed_by")) if name]
+        behind = [hand for name in leading if name in origins for hand in origins[name].hands]
+        reach = dict.fromkeys((*behind, *leading), number)
         match act:
-            case Act.MADE:
+            case Act.MADE | Act.SSO_MADE:
                 account.has_password, account.since = True, number
             case Act.INVITED | Act.LINKED:
                 account.offered = reach
@@ -97,7 +103,9 @@ class Asked:
     verb: str
     """What was done, in the past: planned, proposed."""
     barred: str = ""
-    """An account that may not agree for another reason."""
+    """An account that may not agree because it is about them."""
+    about: str = "This is about a database user of your own name."
+    """What an account that is barred is told."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +161,7 @@ class History:
         if decider == asked.asker:
             return Objection(f"You {asked.verb} this yourself.", "own")
         if decider == asked.barred:
-            return Objection("This is about a database user of your own name.", "about oneself")
+            return Objection(asked.about, "about oneself")
         own, other = self.now.get(decider), self.before(asked.entry).get(asked.asker)
         if own is None or other is None:
             whose = "your account" if own is None else f"the account of {asked.asker}"
@@ -192,9 +200,10 @@ class History:
         next_step = f"It can be approved by {' or '.join(approvers)}."
         if not approvers:
             next_step = (
-                f"Nobody can approve it yet: no other account is independent of that of {asked.asker}. The operator of this "
-                "server can add one (discreet account add NAME) or make an existing one independent (discreet account link "
-                f"NAME). Then have it {asked.verb} again."
+                f"Nobody can approve it yet: no other account is independent of that of {asked.asker}. An administrator who "
+                f"did not open that account can invite a custodian; or the operator of this server can add one (discreet "
+                "account add NAME) or make an existing one independent (discreet account link NAME). Then have it "
+                f"{asked.verb} again."
             )
         return Second(self.objection(asked, decider), approvers, next_step)
 
@@ -216,5 +225,5 @@ def require(context: Context, asked: Asked, *, permission: str, event: str, subj
 
 def refuse(context: Context, event: str, subject: str, problem: str, remedy: str, **details: Detail) -> Problem:
     """Write down that it was tried, and say why not."""
-    context.site.ledger.refuse(actor=context.owner.name, event=event, subject=subject, details=details)
+    context.site.ledger.refuse_often(actor=context.owner.name, event=event, subject=subject, details=details)
     return Problem(403, problem, remedy=remedy, title=TITLE)

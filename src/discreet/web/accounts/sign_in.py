@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import math
 from datetime import datetime, timedelta
+from typing import Any
 
-from sqlalchemy import Connection, case, delete, or_, select, update
+from sqlalchemy import Connection, and_, case, delete, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from starlette.responses import Response
 from starlette.routing import Match
 
 from discreet.store.tables.web import LIMIT
-from discreet.web.accounts import accounts, credentials
-from discreet.web.accounts.accounts import Act
+from discreet.web.accounts import accounts, credentials, second_factor
+from discreet.web.accounts.accounts import Account, Act
 from discreet.web.accounts.credentials import Link
+from discreet.web.accounts.onboarding import first_steps
 from discreet.web.framework.context import Context, Here, go, or_again
+from discreet.web.framework.permissions import ROLES
 from discreet.web.framework.problems import Problem
 from discreet.web.framework.route import Loads
 from discreet.web.framework.shared_state import Site, span
 
+WITH_CODE = "password and code"
+"""How a session began, as its owner sees it."""
 REFUSED = "That name and password do not go together, or the account is closed."
 
 
@@ -29,7 +34,10 @@ def sign_in_page(context: Here, next: str = "/") -> Response:  # noqa: A002 - th
     with context.site.store.reading() as connection:
         nobody = not accounts.exist(connection)
     name, wanted = context.form.text("name").lower(), context.form.text("next", most=500)
-    return context.page("sign_in.html", wanted=safe_path(context, wanted or next), name=name, nobody=nobody)
+    about: dict[str, Any] = {"provider": context.site.settings.provider, "nobody": nobody, "name": name}
+    about |= {"visitors": context.site.visitors, "duties": ROLES}
+    signed_out = context.request.query_params.get("said") == "signed-out"
+    return context.page("sign_in.html", wanted=safe_path(context, wanted or next), signed_out=signed_out, **about)
 
 
 @or_again(sign_in_page)
@@ -46,21 +54,38 @@ def sign_in(context: Here) -> Response:
     fits = context.site.hasher.fits(password, stored)
     if fits and stored is not None and account is not None and not account.disabled:
         forgive_attempt(context.site, allowances)
-        begun = begin_session(context, account.id, go(safe_path(context, wanted)), proven=stored)
+        begun = let_in(context, account, go(safe_path(context, wanted)), proven=stored)
         if begun is not None:
             return begun
-    remedy = "Try again. A custodian can give you a link to set a new password."
+    remedy = "Try again. An administrator can give you a link to set a new password."
     raise Problem(403, REFUSED, remedy=remedy, title="That did not work")
 
 
-def begin_session(context: Context, account: int, response: Response, *, proven: str) -> Response | None:
+def let_in(context: Context, account: Account, response: Response, *, proven: str) -> Response | None:
+    """A session, or the way to the second step, where the account has one or its role requires it."""
+    with context.site.store.reading() as connection:
+        needed = second_factor.state(connection, context.site, account)
+    if needed == "none":
+        return begin_session(context, account.id, response, proven=proven)
+    wanted = response.headers["location"]
+    step: dict[str, Any] = {"proven": proven, "next": wanted, "fresh": needed == "enrol"}
+    return second_factor.begin_step(context.site, go("/sign-in/code"), account, **step)
+
+
+def begin_session(
+    context: Context, account: int, response: Response, *, proven: str | None, method: str = "password"
+) -> Response | None:
     """A new session in place of the old; None after a change of password."""
+    agent = "".join(sign for sign in context.request.headers.get("user-agent", "") if sign.isprintable())
     with context.site.store.writing() as connection:
-        token = credentials.begin_session(connection, context.site, account, proven=proven)
+        token = credentials.begin_session(connection, context.site, account, proven=proven, method=method, agent=agent)
         if token is None:
             return None
         if context.session is not None:
             credentials.end_session(connection, context.session)
+        account_now = accounts.find(connection, account)
+        if account_now is not None:
+            remember_place(connection, context.site, account_now.name, context.address)
     credentials.give_session(response, token)
     return response
 
@@ -87,17 +112,35 @@ def safe_path(context: Context, wanted: str) -> str:
 
 
 WINDOW = timedelta(minutes=15)
+KNOWN = "known:"
+REMEMBERED = timedelta(days=30)
+"""For so long a place where an account has signed in is known."""
 
 
 def sign_in_allowances(site: Site, name: str, address: str) -> dict[str, int]:
     """Most attempts per account and address, per account, and per address, by key.
 
-    More are allowed per account alone, so that nobody is locked out from elsewhere. Names are stored as keyed hashes:
-    people type passwords there.
+    Where an account has signed in before from an address, only attempts at both together count: neither a stranger who tries its
+    name elsewhere, nor one behind the same proxy who tries other names, locks its owner out. Names are stored as keyed
+    hashes: people type passwords there.
     """
     who = site.ledger.fingerprint(f"sign-in name {name}")
     where = site.ledger.fingerprint(f"sign-in address {address}")
-    return {f"both:{who}:{where}": 5, f"name:{who}": 50, f"address:{where}": 30}
+    both = {f"both:{who}:{where}": 5}
+    known = (LIMIT.c.key == f"{KNOWN}{who}:{where}", LIMIT.c.since > site.stamp(ago=REMEMBERED))
+    with site.store.reading() as connection:
+        if connection.execute(select(LIMIT.c.key).where(*known)).first() is not None:
+            return both
+    return {**both, f"name:{who}": 50, f"address:{where}": 30}
+
+
+def remember_place(connection: Connection, site: Site, name: str, address: str) -> None:
+    """Note that an account has signed in from an address."""
+    who = site.ledger.fingerprint(f"sign-in name {name}")
+    key = f"{KNOWN}{who}:{site.ledger.fingerprint(f'sign-in address {address}')}"
+    upsert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    noted = upsert(LIMIT).values(key=key, since=site.stamp(), count=0)
+    connection.execute(noted.on_conflict_do_update(index_elements=[LIMIT.c.key], set_={"since": site.stamp()}))
 
 
 def take_attempt(site: Site, allowances: dict[str, int]) -> None:
@@ -121,7 +164,7 @@ def take_attempt(site: Site, allowances: dict[str, int]) -> None:
                 raise Problem(
                     429,
                     "There were too many attempts.",
-                    remedy=f"Try again in {span(timedelta(seconds=seconds + 59))}. If you have forgotten your password, ask a custodian for a link.",
+                    remedy=f"Try again in {span(timedelta(seconds=seconds + 59))}. If you have forgotten your password, ask an administrator for a link.",
                     headers={"Retry-After": str(seconds)},
                 )
 
@@ -133,7 +176,65 @@ def forgive_attempt(site: Site, allowances: dict[str, int]) -> None:
             left = case((LIMIT.c.key.startswith("both:"), 0), else_=LIMIT.c.count - 1)
             connection.execute(update(LIMIT).where(LIMIT.c.key == key, LIMIT.c.count > 0).values(count=left))
     with site.store.writing() as connection:
-        connection.execute(delete(LIMIT).where(LIMIT.c.since <= site.stamp(ago=WINDOW)))
+        over = and_(LIMIT.c.since <= site.stamp(ago=WINDOW), LIMIT.c.key.not_like(f"{KNOWN}%"))
+        connection.execute(delete(LIMIT).where(or_(over, LIMIT.c.since <= site.stamp(ago=REMEMBERED))))
+
+
+# The second step: a code of an app, or a recovery code.
+def code_allowances(site: Site, account: Account) -> dict[str, int]:
+    """Most codes that may be tried for an account."""
+    return {f"both:{site.ledger.fingerprint(f'second step {account.id}')}": second_factor.TRIES}
+
+
+def step_page(context: Here) -> Response:
+    """Ask for the code; or show the key of a new app, and ask for its first code."""
+    found = second_factor.current_step(context)
+    if found is None:
+        return go("/sign-in", said="step-over")
+    step, account = found
+    app = second_factor.app_address(step.secret, account.name) if step.secret else None
+    return context.page(
+        "second_step.html", person=account, app=app, required=account.role, own=context.account is not None
+    )
+
+
+@or_again(step_page)
+def finish_step(context: Here) -> Response:
+    """Check the code, then sign in; a new app is stored with its first code."""
+    site, found = context.site, second_factor.current_step(context)
+    if found is None:
+        return go("/sign-in", said="step-over")
+    step, account = found
+    code = context.form.text("code")
+    allowances = code_allowances(site, account)
+    take_attempt(site, allowances)
+    wrong = Problem(403, "This code is not right, or was used before.", remedy="Wait for the next one, and type that.")
+    if not step.secret:
+        with site.store.writing() as connection:
+            if not second_factor.take_code(connection, site, account.id, code):
+                raise wrong
+        forgive_attempt(site, allowances)
+        done = second_factor.forget_step(go(step.next))
+        return begin_session(context, account.id, done, proven=step.proven, method=WITH_CODE) or go("/sign-in")
+    period = second_factor.matching_period(bytes.fromhex(step.secret), code.replace(" ", ""), site.now().timestamp())
+    if period is None:
+        raise wrong
+    forgive_attempt(site, allowances)
+
+    def along(connection: Connection) -> list[str]:
+        if second_factor.state(connection, site, account) == "code" and context.account is None:
+            raise wrong  # another browser has set one up meanwhile
+        return second_factor.set_up(connection, site, account.id, bytes.fromhex(step.secret), period)
+
+    act = {"act": Act.FACTOR_SET.value}
+    codes = context.act("web.account", f"account:{account.name}", actor=account.name, along=along, **act)
+    with site.store.writing() as connection:
+        credentials.end_other_sessions(connection, account.id, but=context.session)
+    if context.session is not None:
+        return second_factor.forget_step(context.page("recovery_codes.html", codes=codes, next="/account"))
+    response = context.page("recovery_codes.html", codes=codes, next=step.next)
+    response = second_factor.forget_step(response)
+    return begin_session(context, account.id, response, proven=step.proven, method=WITH_CODE) or go("/sign-in")
 
 
 # Where a one-time link leads: the first account is made, or a password is set.
@@ -154,7 +255,8 @@ def welcome(context: Here) -> Response:
     """Set the password, make the first account if need be, and sign in."""
     link: Link = context.loaded
     name = link.account.name if link.account else context.form.text("name").lower()
-    password, again = (context.form.verbatim(field, most=1_000) for field in ("password", "again"))
+    password = context.form.verbatim("password", most=1_000)
+    again = context.form.verbatim("again", most=1_000) if "again" in context.form.fields else password
     wrong = "" if accounts.NAME.fullmatch(name) else accounts.NAME_WORDS
     wrong = wrong or accounts.password_complaint(password, again, name=name)
     if wrong:
@@ -168,12 +270,15 @@ def welcome(context: Here) -> Response:
         if link.account is not None:
             accounts.set_password(connection, link.account.id, hashed, now=site.stamp())
             return link.account.id
-        if accounts.exist(connection):
+        if accounts.exist(connection, link.role):
             raise credentials.link_gone()
-        return accounts.add(connection, name=name, role="custodian", now=site.stamp(), password=hashed)
+        return accounts.add(connection, name=name, role=link.role, now=site.stamp(), password=hashed)
 
     act = Act.PASSWORD_SET if link.account else Act.MADE
-    role = link.account.role if link.account else "custodian"
-    number = context.act("web.account", f"account:{name}", actor=name, along=along, act=act.value, role=role)
+    number = context.act("web.account", f"account:{name}", actor=name, along=along, act=act.value, role=link.role)
     # No need to type the new password again, unless it was changed or the account closed at the same moment.
-    return begin_session(context, number, go("/", said="welcome"), proven=hashed) or go("/sign-in")
+    with site.store.reading() as connection:
+        account = accounts.find(connection, number)
+        begins = account is not None and first_steps(connection, account)
+    home = go("/datasets/new" if begins else "/", said="welcome")
+    return (account and let_in(context, account, home, proven=hashed)) or go("/sign-in")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from discreet.anonymity.comparison import KS, SHARES
 from discreet.errors import PolicyError
 from discreet.report.charts.bars import spark
 from discreet.report.toolkit.html import Markup
+from discreet.report.toolkit.words import crowd
 from discreet.web.datasets import policies
 from discreet.web.datasets import store as datasets
 from discreet.web.datasets.store import KINDS, Dataset
@@ -38,6 +40,7 @@ TABS = (
     ("compare", "Compare", "/compare"),
     ("protect", "Protect", "/protect"),
     ("releases", "Releases", "/releases"),
+    ("result", "Query results", "/result"),
     ("policy", "Policy", "/policy"),
 )
 MOST_EARLIER = 12
@@ -78,9 +81,9 @@ class Finished:
     result: JobResult
 
 
-def frame(context: Context, connection: Connection, tab: str) -> dict[str, Any]:
-    """What all tabs show: the data set and its jobs."""
-    dataset: Dataset = context.loaded
+def frame(context: Context, connection: Connection, tab: str, *, of: Dataset | None = None) -> dict[str, Any]:
+    """What all tabs show: the data set, by default the one of the path, and its jobs."""
+    dataset: Dataset = of or context.loaded
     now = jobs.moment(connection)
     active = jobs.newest(connection, dataset=dataset.id, states=ACTIVE)
     last = jobs.newest(connection, dataset=dataset.id, most=1)
@@ -98,6 +101,13 @@ def finished(connection: Connection, number: int, kind: str, *, most: int = 1) -
     return [Finished(job, result) for job, result in results if result is not None]
 
 
+def note_readings(context: Context, what: str, *shown: Finished | None) -> None:
+    """Write down who looks at what these jobs found, before it is shown."""
+    for done in shown:
+        if done is not None:
+            context.note_reading(done.job.dataset, done.job.id, what, kind=done.job.kind)
+
+
 def profile_page(context: Here, page: str = "1") -> Response:
     """The columns with their roles, and what was found."""
     dataset: Dataset = context.loaded
@@ -107,6 +117,7 @@ def profile_page(context: Here, page: str = "1") -> Response:
         assessed = finished(connection, dataset.id, "assess", most=2)
         hierarchies = datasets.hierarchies(connection, dataset.id)
         lent = is_lent(connection, dataset.id)
+    note_readings(context, "profile", *profiled, *assessed)
     numbers = profiled[0].result.numbers if profiled else None
     columns = _columns(dataset, numbers, hierarchies)
     pages = max(1, -(-len(columns) // PAGE))
@@ -175,10 +186,12 @@ def risk_page(context: Here) -> Response:
         listed = finished(connection, dataset.id, "records")
         others = [other for other in datasets.everything(connection) if other.id != dataset.id]
         hierarchies = datasets.hierarchies(connection, dataset.id)
+    note_readings(context, "risk", *assessed, *listed)
     return context.page(
         "dataset_risk.html",
         assessed=assessed,
         current=is_current(dataset, assessed, hierarchies),
+        needed=protecting_k(assessed[0].result.numbers) if assessed else None,
         others=others,
         listed=listed[0] if listed else None,
         population=next((other for other in others if other.id == dataset.population), None),
@@ -186,11 +199,18 @@ def risk_page(context: Here) -> Response:
     )
 
 
+def protecting_k(numbers: Mapping[str, Any]) -> int | None:
+    """The least k that brings data above their limit below it; None where nothing has to be done, or nothing helps."""
+    needed = crowd(numbers["threshold"])
+    return needed if numbers["limit"]["exceeded"] and needed <= numbers["records"] else None
+
+
 def attacker_page(context: Here) -> Response:
     """What an adversary would do, and the way to the lab."""
     with context.site.store.reading() as connection:
         around = frame(context, connection, "attacker")
         attacks = finished(connection, context.loaded.id, "attack")
+    note_readings(context, "attacker", *attacks)
     return context.page(
         "dataset_attacker.html",
         found=attacks[0] if attacks else None,
@@ -206,10 +226,12 @@ def compare_page(context: Here, job: str = "") -> Response:
         made = finished(connection, context.loaded.id, "compare", most=20)
     start = {"k": ", ".join(map(str, KS)), "suppression": "; ".join(f"{share * 100:g}" for share in SHARES)}
     start |= {"loss": "loss", "search": "optimal"}
+    shown = next((done for done in made if str(done.job.id) == job), made[0] if made else None)
+    note_readings(context, "compare", shown)
     return context.page(
         "dataset_compare.html",
         made=made,
-        shown=next((done for done in made if str(done.job.id) == job), made[0] if made else None),
+        shown=shown,
         typed={name: context.form.text(name, most=200) for name in start} if context.problem else start,
         losses=list(LOSSES),
         searches=SEARCHES,
@@ -223,6 +245,8 @@ class EarlierLevels:
 
     words: str
     levels: dict[str, int]
+    asked: Mapping[str, Any]
+    """What it was made for: k, and the share that may be left out."""
 
 
 def earlier_levels(context: Context, dataset: Dataset) -> dict[str, EarlierLevels]:
@@ -234,7 +258,9 @@ def earlier_levels(context: Context, dataset: Dataset) -> dict[str, EarlierLevel
             levels = result.numbers.get("levels") if result is not None else None
             if levels and set(levels) <= set(dataset.columns):
                 listed = ", ".join(f"{name} {level}" for name, level in levels.items())
-                found[str(job.id)] = EarlierLevels(f"{job.dataset_name}, {jobs.stamp(job.made)[:10]}: {listed}", levels)
+                found[str(job.id)] = EarlierLevels(
+                    f"{job.dataset_name}, {jobs.stamp(job.made)[:10]}: {listed}", levels, job.asked
+                )
     return found
 
 
@@ -246,6 +272,7 @@ def protect_page(context: Here, job: str = "", k: str = "", suppression: str = "
     shown = next((done for done in made if str(done.job.id) == job), made[0] if made else None)
     chosen = {key: text for key, text in (("k", k), ("suppression", suppression)) if 0 < len(text) <= 20}
     typed = {name: context.form.text(name, most=40) for name in START} if context.problem else {**START, **chosen}
+    note_readings(context, "protect", shown)
     return context.page(
         "dataset_protect.html",
         made=made,
@@ -255,8 +282,22 @@ def protect_page(context: Here, job: str = "", k: str = "", suppression: str = "
         searches=SEARCHES,
         formats=FORMATS,
         earlier=earlier_levels(context, context.loaded),
+        explorable=shown is not None and explorable(shown.result.numbers),
         **around,
     )
+
+
+MOST_NODES = 20_000
+"""Larger lattices are not drawn."""
+MOST_PEOPLE = 1_000_000
+"""Larger tables are not counted while a page waits."""
+
+
+def explorable(numbers: Mapping[str, Any]) -> bool:
+    """Whether a table was made by levels, and is small enough to be looked at while a page waits."""
+    certificate = numbers.get("certificate")
+    few = certificate is not None and certificate["nodes"] <= MOST_NODES
+    return bool(numbers.get("levels")) and few and numbers["records"] <= MOST_PEOPLE
 
 
 START = {"k": "5", "suppression": "2", "loss": "loss", "max_risk": "", "risk_model": "prosecutor", "search": "optimal", "format": "csv", "levels": ""}  # fmt: skip

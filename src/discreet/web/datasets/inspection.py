@@ -28,7 +28,8 @@ from discreet.web.framework.settings import Settings
 PLAIN = tuple(ending for ending in formats.ENDINGS if ending not in NOTES)
 """Endings of tables; files with the others are as often notes beside a table."""
 LISTED = (
-    ".csv, .parquet, .xlsx, .ods, .dta, .sav, .xpt, .sas7bdat, .feather or .jsonl, also in .zip, .gz, .bz2, .xz or .zst"
+    ".csv, .parquet, .xlsx, .xlsb, .xls, .ods, .dta, .sav, .xpt, .sas7bdat, .feather or .jsonl, also in .zip, .gz, .bz2, "
+    ".xz or .zst"
 )
 """What can be sent, in words."""
 DETECT = "detect"

@@ -8,7 +8,7 @@ from fastapi import File, Form, UploadFile
 from pydantic import Field
 from starlette.responses import Response
 
-from discreet.web.datasets import dataset_page, ingest, policies, policy_page
+from discreet.web.datasets import dataset_page, ingest, lattice_page, policies, policy_page, result_page
 from discreet.web.datasets import store as datasets
 from discreet.web.datasets.dataset_page import DATASET, finished
 from discreet.web.datasets.ingest import LONGEST_POLICY
@@ -121,7 +121,7 @@ def start_assessment(context: Here) -> Response:
 @or_again(dataset_page.attacker_page, policy_page.in_words)
 def start_attack(context: Here) -> Response:
     """Have the adversary of the published case study plan an attack on it."""
-    return _start(context, "attack", {})
+    return _start(context, "attack", {"prior_column": context.form.text("prior_column", most=500) or None})
 
 
 @or_again(dataset_page.protect_page, policy_page.in_words)
@@ -393,12 +393,22 @@ DATASET_ROUTES: tuple[Route, ...] = (
     Submit("/datasets/upload", _CHANGE, bring, body="upload"),
     Submit("/datasets/register", _CHANGE, bring),
     Submit("/datasets/connect", _CHANGE, bring),
-    Page(_PAGE, _READ, dataset_page.profile_page, live=True, loads=DATASET),
-    Page(f"{_PAGE}/risk", _READ, dataset_page.risk_page, live=True, loads=DATASET),
-    Page(f"{_PAGE}/attacker", _READ, dataset_page.attacker_page, live=True, loads=DATASET),
-    Page(f"{_PAGE}/compare", _READ, dataset_page.compare_page, live=True, loads=DATASET),
-    Page(f"{_PAGE}/protect", _READ, dataset_page.protect_page, live=True, loads=DATASET),
+    Page(_PAGE, _READ, dataset_page.profile_page, live=True, records=True, loads=DATASET),
+    Page(f"{_PAGE}/risk", _READ, dataset_page.risk_page, live=True, records=True, loads=DATASET),
+    Page(f"{_PAGE}/attacker", _READ, dataset_page.attacker_page, live=True, records=True, loads=DATASET),
+    Page(f"{_PAGE}/compare", _READ, dataset_page.compare_page, live=True, records=True, loads=DATASET),
+    Page(f"{_PAGE}/protect", _READ, dataset_page.protect_page, live=True, records=True, loads=DATASET),
+    Page(
+        "/jobs/{number}/lattice",
+        "datasets.take",
+        lattice_page.lattice_page,
+        records=True,
+        loads=lattice_page.MADE_TABLE,
+    ),
     Page(f"{_PAGE}/policy", _READ, policy_page.policy_page, live=True, loads=DATASET),
+    Page(f"{_PAGE}/result", _READ, result_page.result_page, live=True, loads=DATASET),
+    Submit(f"{_PAGE}/score", _CHANGE, result_page.score_result, body="upload", loads=DATASET),
+    Submit(f"{_PAGE}/reduce", _CHANGE, result_page.reduce_result, body="upload", loads=DATASET),
     Page(f"{_PAGE}/remove", _CHANGE, remove_page, loads=DATASET),
     Submit(f"{_PAGE}/roles", _CHANGE, policy_page.save_roles, loads=DATASET),
     Submit(f"{_PAGE}/policy", _CHANGE, policy_page.save_policy, loads=DATASET),

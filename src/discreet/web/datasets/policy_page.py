@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection
@@ -15,18 +17,166 @@ from discreet.web.datasets import ingest, policies
 from discreet.web.datasets import store as datasets
 from discreet.web.datasets.dataset_page import ROLES, finished, frame, profile_page
 from discreet.web.datasets.store import Dataset
-from discreet.web.datasets.table_settings import (
-    COLUMNS,
-    DECIMALS,
-    WHOSE,
-    TableSettings,
-    data_settings,
-    level_settings,
-    offered,
-)
 from discreet.web.framework.context import Context, Here, go, or_again
+from discreet.web.framework.forms import Form
 from discreet.web.framework.problems import Problem, problem_of
 from discreet.web.jobs.pages import ask, wanted_of
+
+NOT_SAID, ONE_ROW, SEVERAL = "", "row", "columns"
+WHOSE = (
+    (NOT_SAID, "not said: each row counts as a person, unless its numbers show otherwise"),
+    (ONE_ROW, "each row is a person, even where numbers repeat"),
+    (SEVERAL, "a person may have several rows; these columns say whose a row is:"),
+)
+DECIMALS = (("", "not said: a point"), (".", "a point, as in 2.5"), (",", "a comma, as in 2,5"))
+COLUMNS = {
+    "household": "Household",
+    "weight": "Survey weight",
+    "count": "Number of people a row stands for",
+}
+"""Keys of [data] that name a column, as the page calls them."""
+LIMITS = ("weight", "at_least", "at_most")
+MOST_CODES = 50
+
+
+@dataclass(frozen=True)
+class LevelRow:
+    """A quasi-identifier with its worth and the levels at which it may be published."""
+
+    place: int
+    name: str
+    words: str
+    """How it is generalised."""
+    weight: str
+    at_least: str
+    at_most: str
+
+
+@dataclass(frozen=True)
+class TableSettings:
+    """What the forms show: the policy as it is, or what was typed."""
+
+    whose: str
+    person: tuple[str, ...]
+    """The columns that say whose a row is, and an empty one for another."""
+    columns: Mapping[str, str]
+    missing: str
+    """One code on each line."""
+    decimal: str
+    levels: tuple[LevelRow, ...]
+
+    @classmethod
+    def of(cls, dataset: Dataset, form: Form) -> TableSettings:
+        """From the policy, and from a form that was not accepted."""
+        content = tomllib.loads(dataset.policy or "")
+        data = content.get("data", {})
+        person = data.get("person")
+        named = [person] if isinstance(person, str) else [*(person or ())]
+        whose = NOT_SAID if person is None else ONE_ROW if person == ONE_ROW else SEVERAL
+        chosen = [] if whose != SEVERAL else named
+        levels = tuple(
+            LevelRow(
+                dataset.columns.index(name),
+                name,
+                policies.words_of(section.get("hierarchy")),
+                *(_again(form, f"{key}-{dataset.columns.index(name)}", section.get(key)) for key in LIMITS),
+            )
+            for name, section in content.get("columns", {}).items()
+            if section["role"].startswith("quasi") and name in dataset.columns
+        )
+        return cls(
+            whose=_again(form, "whose", whose),
+            person=tuple(_again(form, f"person-{place}", name) for place, name in enumerate([*chosen, ""])),
+            columns={key: _again(form, key, data.get(key)) for key in COLUMNS},
+            missing=_again(form, "missing", "\n".join(map(str, data.get("missing", ())))),
+            decimal=_again(form, "decimal", data.get("decimal")),
+            levels=levels,
+        )
+
+
+def _again(form: Form, name: str, present: Any) -> str:
+    """What was typed, or what the policy says."""
+    return form.fields[name][0] if name in form.fields else "" if present is None else f"{present}"
+
+
+def data_settings(dataset: Dataset, form: Form) -> dict[Key, Any]:
+    """What the form says of rows and values, by section and key of the policy; None for what is not said."""
+    whose = form.choice("whose", [key for key, _ in WHOSE])
+    names = [form.verbatim(name, most=1_000) for name in sorted(form.fields) if name.startswith("person-")]
+    person = list(dict.fromkeys(name for name in names if name))
+    if whose == SEVERAL and not person:
+        raise Problem(422, "No column says whose a row is.", remedy="Choose at least one, or another answer.")
+    if whose == SEVERAL and person == [ONE_ROW]:
+        raise Problem(
+            422,
+            "A column named 'row' cannot say whose a row is: that word stands for each row being a person.",
+            remedy="Rename the column in the file.",
+        )
+    columns = {key: form.verbatim(key, most=1_000) for key in COLUMNS}
+    for name in (*person, *columns.values()):
+        if name and name not in dataset.columns:
+            raise Problem(422, "The data set has no such column.", remedy="Choose one of the list.")
+    before = {str(code): code for code in tomllib.loads(dataset.policy or "").get("data", {}).get("missing", ())}
+    codes = list(dict.fromkeys(form.verbatim("missing", most=5_000, lines=True).replace("\r", "").split("\n")))
+    missing = [before[code] if code in before else _code(code.strip()) for code in codes if code.strip()]
+    if len(missing) > MOST_CODES:
+        raise Problem(422, f"There are more than {MOST_CODES} codes.", remedy="Give only those that stand for missing.")
+    values: dict[str, Any] = {
+        "person": {NOT_SAID: None, ONE_ROW: ONE_ROW, SEVERAL: person[0] if len(person) == 1 else person}[whose],
+        "missing": missing or None,
+        "decimal": form.choice("decimal", [key for key, _ in DECIMALS]) or None,
+        **{key: name or None for key, name in columns.items()},
+    }
+    settings: dict[Key, Any] = {("data", key): value for key, value in values.items()}
+    roles = {name: role for name, (role, _) in policies.rules(dataset.policy).items()}
+    for name in person if whose == SEVERAL else ():
+        # A number that says whose row it is names a person; what was guessed otherwise is a new question.
+        if roles.get(name, "?").endswith("?"):
+            settings["columns", name, "role"] = "identifier?"
+    return settings
+
+
+def _code(typed: str) -> str | int | float:
+    """A code for a missing value: a number where it is written as one, whatever its decimals."""
+    for kind in (int, float):
+        try:
+            return kind(typed) if typed.isascii() and not typed.strip("+-.0123456789") else typed
+        except ValueError:
+            continue
+    return typed
+
+
+def level_settings(dataset: Dataset, form: Form) -> dict[Key, Any]:
+    """What the form says of the columns that are shown, by section and key of the policy."""
+    settings: dict[Key, Any] = {}
+    for place, name in enumerate(dataset.columns):
+        if f"weight-{place}" not in form.fields:
+            continue
+        weight = form.text(f"weight-{place}", most=20).replace(",", ".")
+        settings["columns", name, "weight"] = _number(weight, name) if weight else None
+        for key in ("at_least", "at_most"):
+            level = f"{key}-{place}"
+            settings["columns", name, key] = form.whole(level, least=0, most=1_000) if form.text(level) else None
+    return settings
+
+
+def _number(text: str, name: str) -> float | int:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number <= 1e6:
+        raise Problem(
+            422,
+            f"The worth of {name} is no number above 0.",
+            remedy="1 is usual; 2 makes its detail worth twice as much.",
+        )
+    return int(number) if number.is_integer() else number
+
+
+def offered(columns: Sequence[str]) -> list[tuple[str, str]]:
+    """Columns to choose from, or none."""
+    return [("", "none"), *((name, name) for name in columns)]
 
 
 def policy_page(context: Here) -> Response:

@@ -7,6 +7,7 @@ import socket
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
+from time import monotonic
 from types import FrameType
 from urllib.parse import urlencode
 
@@ -22,15 +23,19 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from discreet import __version__
 from discreet.errors import DiscreetError, IntegrityError, StoreError, UsageError
 from discreet.ledger import Ledger
+from discreet.operations.monitoring_port import MonitoringPort
 from discreet.web.accounts import credentials
 from discreet.web.accounts.accounts import Hasher
 from discreet.web.framework.context import CONTENT_POLICY, Context, GuardedRoute
 from discreet.web.framework.permissions import menu
 from discreet.web.framework.problems import Problem, bug, not_found, place_of, problem_of
+from discreet.web.framework.request_events import request_id
 from discreet.web.framework.route import Route, Undeclared, complaints
 from discreet.web.framework.settings import Settings
 from discreet.web.framework.shared_state import Site
 from discreet.web.jobs.supervisor import Supervisor
+from discreet.web.operations.figures import gauges, lacks
+from discreet.web.operations.watch import StoreWatch
 from discreet.web.routes import ROUTES
 
 log = logging.getLogger("discreet.web")
@@ -65,7 +70,7 @@ def create_app(settings: Settings | None = None, *, routes: Sequence[Route] = RO
         )
         app.state.site = site
         app.router.routes.extend(served_route(route) for route in routes)
-        app.add_middleware(Shell, settings=settings, answer=answers.problem)
+        app.add_middleware(Shell, site=site, answer=answers.problem)
         refuse_undeclared(app, routes)
     except BaseException:
         site.close()
@@ -105,11 +110,12 @@ HEADERS = {
 class Shell:
     """Around every request: security headers, host names, and answers to bugs."""
 
-    def __init__(self, app: ASGIApp, settings: Settings, answer: Callable[[Request, Problem], Response]) -> None:
+    def __init__(self, app: ASGIApp, site: Site, answer: Callable[[Request, Problem], Response]) -> None:
         self.app = app
         self.answer = answer
-        self.names = settings.hosts
-        transport = {"Strict-Transport-Security": "max-age=31536000"} if settings.secure else {}
+        self.names = site.settings.hosts
+        self.events = site.events
+        transport = {"Strict-Transport-Security": "max-age=31536000"} if site.settings.secure else {}
         self.headers = {**HEADERS, **transport}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -117,13 +123,15 @@ class Shell:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        started = False
+        started, begun, fault = 0, monotonic(), None
+        identified = request_id(scope)
 
         async def with_headers(message: Message) -> None:
             nonlocal started
             if message["type"] == "http.response.start":
-                started = True
+                started = message["status"]
                 headers = MutableHeaders(scope=message)
+                headers["X-Request-Id"] = identified
                 for header, value in self.headers.items():
                     headers.setdefault(header, value)
             await send(message)
@@ -140,9 +148,12 @@ class Shell:
             problem = Problem(400, "This server goes by another name.", remedy=remedy)
             await self.answer(Request(scope), problem)(scope, receive, with_headers)
         except Exception as error:
-            log.error("%s", place_of(error))  # its words may hold a person's value
+            fault = place_of(error)  # its words may hold a person's value
+            log.error("%s", fault)
             if not started:
                 await self.answer(Request(scope), bug())(scope, receive, with_headers)
+        finally:
+            self.events.answered(scope, identified, started, monotonic() - begun, fault)
 
 
 class ErrorAnswers:
@@ -221,11 +232,24 @@ class ErrorAnswers:
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    refuse_undeclared(app, list(app.state.site.table.values()))
-    app.state.site.supervisor = Supervisor(app.state.site)
-    app.state.site.supervisor.start()
+    site: Site = app.state.site
+    refuse_undeclared(app, list(site.table.values()))
+    site.supervisor = Supervisor(site)
+    site.supervisor.start()
+    place, watch = site.settings.operations.monitoring, StoreWatch(site)
+    port = None
+    if place is not None:
+        port = site.monitoring = MonitoringPort(
+            place, text=lambda: site.events.text(gauges(site)), lacks=lambda: lacks(site)
+        )
+        await port.start()
+    if site.settings.operations.watching:
+        watch.start()
     yield
-    app.state.site.close()
+    watch.close()
+    if port is not None:
+        await port.close()
+    site.close()
 
 
 # Running the application: one process, one socket, no access log (addresses may hold one-time links).
@@ -284,13 +308,18 @@ class Server(uvicorn.Server):
 
 def serve(app: FastAPI, ear: socket.socket, *, proxy: str | None = None, ready: Callable[[], None]) -> None:
     """Serve until it is stopped."""
-    Server(configuration(app, proxy=proxy), ready).run(sockets=[ear])
+    config = configuration(app, proxy=proxy)
+    if app.state.site.settings.operations.log is not None:  # instead of plain text, also from uvicorn
+        logging.basicConfig(level=logging.WARNING, handlers=[app.state.site.events.log.handler()], force=True)
+    Server(config, ready).run(sockets=[ear])
 
 
 def configuration(app: FastAPI, *, proxy: str | None = None) -> uvicorn.Config:
     """How uvicorn is run."""
+    plain = app.state.site.settings.operations.log is None
     return uvicorn.Config(
         app,
+        log_config=uvicorn.config.LOGGING_CONFIG if plain else None,
         log_level="warning",
         access_log=False,
         server_header=False,

@@ -26,7 +26,7 @@ from discreet.web.framework.problems import Problem, not_allowed, not_found, pro
 from discreet.web.framework.route import Loads, Route, numbered
 from discreet.web.framework.shared_state import REMARKS, Site
 
-AT_THE_DOOR = ("/sign-in", "/welcome/{secret}")
+AT_THE_DOOR = ("/sign-in", "/sign-in/code", "/welcome/{secret}")
 """Pages that need no link to the sign-in page."""
 
 
@@ -98,6 +98,11 @@ class Context:
             details=details,
         )
         return made[-1]
+
+    def note_reading(self, dataset: int, job: int, what: str, *, kind: str) -> None:
+        """Write down that figures of a job are shown, once a day per reader and place, before they are."""
+        key = f"{what}:{job}:{self.site.stamp()[:10]}"
+        self.act("web.shown", f"dataset:{dataset}/job:{job}/{what}", key=key, act="read", what=what, kind=kind)
 
     def page(self, template: str, *, status: int = 200, problem: Problem | None = None, **values: Any) -> Response:
         """A page; with a problem it has the status of that."""

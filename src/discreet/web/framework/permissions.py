@@ -14,7 +14,7 @@ ANYONE = "anyone"
 PERMISSIONS = {
     "account.own": "see one's own account, change one's password, sign out",
     "tokens.own": "make and revoke one's own API tokens",
-    "dashboard.read": "see the dashboard: budgets, disclosures by room, the head of the ledger",
+    "dashboard.read": "see the dashboard: budgets, disclosures by part of Discreet, the head of the ledger",
     "ledger.read": "read the entries of the ledger and its head",
     "ledger.verify": "have the ledger verified",
     "ledger.export": "take away the whole ledger",
@@ -38,16 +38,20 @@ PERMISSIONS = {
     "gateway.limit": "propose limits of database users, and their withdrawal",
     "gateway.approve": "approve or reject limits and withdrawals that another person has proposed",
     "reports.read": "read reports on data sets: numbers of people and names of columns, no values",
-    "accounts.change": "invite people, close accounts and open them again, end sessions",
+    "accounts.read": "see who has an account, in which role, and whose actions led to it",
+    "accounts.change": "invite people, propose roles, close accounts and open them again, end sessions",
+    "accounts.approve": "approve or reject a role that an administrator has proposed for an account",
+    "tokens.manage": "see and revoke the API tokens of all accounts",
     "api.describe": "read the description of the API",
 }
 """Meaning by permission; the documentation has the same table, and a test compares them."""
 
 ROLES = {
-    "custodian": "decides on policies, data sets, releases, budgets and accounts",
+    "custodian": "decides on policies, data sets, releases and budgets",
     "manager": "runs linkage projects",
     "worker": "reviews pairs of records",
     "auditor": "reads the ledger and reports",
+    "administrator": "opens accounts and looks after roles, sign-in and tokens; sees no data and approves nothing",
 }
 """Meaning by role."""
 
@@ -57,14 +61,18 @@ _GATEWAY = frozenset({"gateway.read", "gateway.limit", "gateway.approve"})
 _DATASETS = frozenset({"datasets.read", "datasets.change", "datasets.take", "reports.read"})
 
 GRANTED: dict[str, frozenset[str]] = {
-    "custodian": _EVERYBODY | _DATASETS | _RELEASES | _GATEWAY | {"attack.plan", "sensitivity.change", "tokens.own", "ledger.read", "ledger.verify", "ledger.export", "accounts.change", "api.describe"},
+    "custodian": _EVERYBODY | _DATASETS | _RELEASES | _GATEWAY | {"attack.plan", "sensitivity.change", "tokens.own", "ledger.read", "ledger.verify", "ledger.export", "accounts.read", "accounts.approve", "api.describe"},
     "manager": _EVERYBODY | {"linkage.read", "linkage.manage", "linkage.take", "attack.plan", "tokens.own", "api.describe"},
     "worker": _EVERYBODY | {"linkage.read", "linkage.review"},
-    "auditor": _EVERYBODY | {"attack.plan", "releases.read", "gateway.read", "reports.read", "tokens.own", "ledger.read", "ledger.verify", "ledger.export", "api.describe"},
+    "auditor": _EVERYBODY | {"attack.plan", "releases.read", "gateway.read", "reports.read", "tokens.own", "ledger.read", "ledger.verify", "ledger.export", "accounts.read", "api.describe"},
+    "administrator": frozenset({"account.own", "dashboard.read", "accounts.read", "accounts.change", "tokens.manage"}),
 }  # fmt: skip
 """The permissions of each role."""
 
-SESSIONS_ONLY = frozenset({"account.own", "accounts.change", "releases.approve", "releases.take", "gateway.approve"})
+SESSIONS_ONLY = frozenset(
+    {"account.own", "accounts.read", "accounts.change", "accounts.approve", "tokens.manage"}
+    | {"releases.approve", "releases.take", "gateway.approve"}
+)
 """Never given to a token: decisions on who may sign in, or on what may be released, need a person who has signed in."""
 
 
@@ -107,8 +115,9 @@ PLACES = (
     MenuPlace("Disclosures", "Gateway", "/gateway", "gateway.read", "database users: exposure, limits, refusals, incidents; it limits excessive querying, but does not stop a determined attacker"),
     MenuPlace("Disclosures", "Why refused", "/gateway/why", "gateway.explain", "look up a refusal of the gateway by its reference"),
     MenuPlace("Oversight", "Ledger", "/ledger", "ledger.read", "every disclosure, refusal and decision; verify it, export it"),
-    MenuPlace("Oversight", "Accounts", "/accounts", "accounts.change", "who may sign in, and in which role"),
+    MenuPlace("Oversight", "Accounts", "/accounts", "accounts.read", "who may sign in, in which role, and by whom"),
     MenuPlace("Oversight", "Tokens", "/tokens", "tokens.own", "for programs that use the API"),
+    MenuPlace("Oversight", "All tokens", "/accounts/tokens", "tokens.manage", "tokens of all accounts, to be revoked"),
 )  # fmt: skip
 """The menu, in its order."""
 

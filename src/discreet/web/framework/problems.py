@@ -94,7 +94,7 @@ def not_found() -> Problem:
 def not_allowed() -> Problem:
     """The role has no such permission."""
     return Problem(
-        403, "Your role does not include this.", remedy="Ask a custodian if you need it; your account page lists what you may do."
+        403, "Your role does not include this.", remedy="Ask an administrator if you need it; your account page lists what you may do."
     )  # fmt: skip
 
 

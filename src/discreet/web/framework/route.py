@@ -41,7 +41,7 @@ class Route:
     loads: Loads[Any] | None = None
     """Needed where the path has parameters."""
     records: bool = False
-    """Is it written into the ledger who looks at this page (`web.shown`)? Nothing else that is asked for by GET changes
+    """Is it written into the ledger who looks at the figures here (`web.shown`)? Nothing else that is asked for by GET changes
     anything: what is handed out and written down is asked for by POST, so that a link on another site does nothing."""
     live: bool = False
     """May its script ask this server for more (`connect-src 'self'`)?"""
@@ -69,13 +69,13 @@ def complaints(routes: Sequence[Route]) -> list[str]:
     """What stops the application from starting, in words."""
     faults = []
     for route in routes:
-        page = (route.method, route.kind) == ("GET", "page")
+        read = route.method == "GET" and route.kind != "asset"
         checks = (
             (route.permission not in (*PERMISSIONS, ANYONE), "has no permission that exists"),
             ("{" in route.path and route.loads is None, "has parameters but does not say what it loads and who may have it"),
             (route.method not in ("GET", "POST"), "is neither GET nor POST"),
             (route.method == "GET" and route.body != "none", "is a GET with a body"),
-            (route.records and not page, "only a page says that it writes down who looks at it; what is handed out is asked for by POST"),
+            (route.records and not read, "only what is read by GET says that it writes down who looks at it; what is handed out is asked for by POST"),
             ((route.kind == "api") != route.path.startswith("/api/"), "the API is what is below /api/, and nothing else"),
         )  # fmt: skip
         faults += [f"{route.method} {route.path}: {words}" for wrong, words in checks if wrong]

@@ -18,6 +18,7 @@ import markupsafe
 from discreet import __version__
 from discreet.ledger import Ledger
 from discreet.ledger.entry import timestamp
+from discreet.operations.monitoring_port import MonitoringPort
 from discreet.report.toolkit.html import Markup
 from discreet.report.toolkit.page import stylesheet
 from discreet.report.toolkit.words import MONTHS, plural
@@ -25,6 +26,7 @@ from discreet.store import Store
 from discreet.web.accounts.accounts import Hasher
 from discreet.web.datasets.files import DatasetPlaces, Folder
 from discreet.web.framework.page_words import page_prose, page_section
+from discreet.web.framework.request_events import RequestEvents
 from discreet.web.framework.route import Route
 from discreet.web.framework.settings import Settings
 from discreet.wording import percent
@@ -55,6 +57,13 @@ class Site:
     table: Mapping[tuple[str, str], Route]
     app: FastAPI | None = field(default=None, repr=False)
     supervisor: JobStarter | None = field(default=None, repr=False)
+    visitors: tuple[tuple[str, str, str], ...] = field(default=(), repr=False)
+    """Of a demonstration: names, roles and passwords of generated accounts, which its sign-in page shows."""
+    monitoring: MonitoringPort | None = field(default=None, repr=False)
+    events: RequestEvents = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.events = RequestEvents(self.settings.operations)
 
     @property
     def store(self) -> Store:
@@ -90,6 +99,7 @@ class Site:
             self.supervisor.close()
             self.supervisor = None
         self.ledger.close()
+        self.events.log.close()
 
 
 @cache
@@ -214,6 +224,30 @@ def amount(value: Fraction) -> str:
     return str(value)
 
 
+def per_cent(value: Fraction, of: Fraction) -> str:
+    """An exact amount as a share of its limit, with the amount where it is short.
+
+    >>> per_cent(Fraction(1), Fraction(3)), per_cent(Fraction(0), Fraction(2)), per_cent(Fraction(5, 2), Fraction(0))
+    ('33.3 %', '0 %', '2.5')
+    """
+    return percent(float(value / of)) if of else amount(value)
+
+
+ENDLESS = 10**6
+"""A limit above is none: the account only adds up."""
+
+
+def charge_words(number: int, allowed: int, parts: int) -> str:
+    """Parts of a budget as a share of its limit; as an amount where there is no limit to speak of, and what is left then as nothing.
+
+    >>> charge_words(1, 4, 2), charge_words(1_500_000, 10**15, 10**6), charge_words(10**15, 10**15, 10**6)
+    ('25 %', '1.50', '')
+    """
+    if allowed <= ENDLESS * parts:
+        return per_cent(Fraction(number, parts), Fraction(allowed, parts))
+    return f"{number / parts:,.2f}" if number * 2 < allowed else ""
+
+
 FILTERS: dict[str, Callable[..., Any]] = {
     "moment": moment,
     "day": day,
@@ -230,6 +264,9 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "anonymised": lambda table: (table[0], f"anonymised: {table[1]}"),
     "parts": lambda number, parts: amount(Fraction(number, parts)),
     "amount": amount,
+    "per_cent": per_cent,
+    "spent": lambda charge: charge_words(charge.amount, charge.allowed, charge.parts),
+    "left": lambda charge: charge_words(charge.allowed - charge.spent - charge.reserved, charge.allowed, charge.parts),
     "prose": page_prose,
     "built": page_section,
 }
@@ -240,10 +277,18 @@ FILTERS: dict[str, Callable[..., Any]] = {
 REMARKS = {
     "signed-out": "You are signed out.",
     "signed-out-idle": "You were signed out: a session ends after 15 minutes without use, and 8 hours after signing in. Nothing is lost.",
+    "step-over": "That took too long, or began in another browser. Sign in again.",
+    "factor-removed": "The second factor is removed. Your password alone signs you in again.",
+    "factor-reset": "The second factor is removed, and the account is signed out everywhere.",
+    "session-ended": "The session has ended.",
     "welcome": "Your password is set, and you are signed in.",
     "password": "Your password is changed. You are signed out everywhere else, and your tokens are revoked.",
     "steps-away": "Getting-started guide hidden. You can reopen it from the footer.",
     "steps-back": "The getting-started guide is on the dashboard again.",
+    "role-proposed": "The role is proposed. The account has it once a custodian approves.",
+    "role-changed": "The role is changed. Sessions, tokens and links of the account have ended.",
+    "role-rejected": "You rejected the role. The administrator who proposed it sees your reason.",
+    "role-withdrawn": "The proposal is withdrawn. Its entries in the ledger stay.",
     "closed": "The account is closed, and its sessions and tokens have ended.",
     "reopened": "The account is open again.",
     "ended": "All sessions and tokens of the account have ended.",
@@ -273,6 +318,10 @@ REMARKS = {
     "traced": "The trace is recorded in the ledger. The data you sent were deleted.",
     "made": "The project is made: sensitive columns are stored separately, and pairs are found. Choose next who decides which pairs.",
     "zones": "The pairs are divided again. Assigned pairs stay with their reviewers.",
+    "study-begun": "The project is a study now. Enrol participants next.",
+    "study-declined": "You do not take part any more. Thank you.",
+    "gold-hidden": "The pairs of known truth are hidden among the others.",
+    "too-fast": "Your last five decisions came faster than people read. Take your time: a wrong link harms two people.",
     "assigned": "The pairs are assigned. Reviewers find them under Linkage.",
     "nothing-assigned": "No pairs to assign: the chosen reviewers have, or have had, all of them.",
     "pairs-withdrawn": "The undecided pairs are withdrawn. What was shown stays charged.",

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any, Literal
 
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from discreet.report.charts.axes import Scale, linear
-from discreet.report.charts.lines import Axes, Line, line_chart
-from discreet.report.toolkit.page import Figure, Table, figure
-from discreet.report.toolkit.words import MONTHS, plural
+from discreet.report.toolkit.page import figure
 from discreet.store import gateway_answers, gateway_limits
-from discreet.store.gateway_limits import PARTS
 from discreet.web import ledger
 from discreet.web.framework.context import Context, Here
 from discreet.web.framework.forms import Strict
 from discreet.web.framework.problems import not_found
 from discreet.web.framework.route import ApiGet, Loads, Page, Route, numbered
-from discreet.web.framework.shared_state import moment, short_moment
 from discreet.web.gateway import entry_view, users
-from discreet.web.gateway.entry_view import GatewayResult, decimal, limit_words, outcome_words, points, reason_words
+from discreet.web.gateway.entry_view import GatewayResult, decimal, limit_words, outcome_words, reason_words
+from discreet.web.gateway.exposure_charts import FRAMES, exposure_figure, exposures_figure
 from discreet.web.gateway.limits import LIMIT_ROUTES
 from discreet.web.gateway.users import Number, PageNumber, Text, User, follow, printable
 
@@ -46,14 +39,21 @@ USER = Loads("database user", find=_find_user, may=lambda context, user: context
 # -- pages ------------------------------------------------------------------------------------------------------------
 
 
-def gateway_page(context: Here, database: Text = "", name: Text = "", page: PageNumber = 1) -> Response:
+def gateway_page(
+    context: Here, database: Text = "", name: Text = "", page: PageNumber = 1, days: Text = ""
+) -> Response:
     """Users by exposure, the most exposed first."""
     complete = follow(context.site.store)
     now = context.site.stamp()
     with context.site.store.reading() as connection:
         shown = users.ranked(connection, now=now, database=printable(database), name=printable(name), page=page)
+        frame = int(days) if days in FRAMES else int(FRAMES[1])
+        exposures = exposures_figure(connection, shown.users, context.site.now(), days=frame)
         return context.page(
             "gateway.html",
+            days=str(frame),
+            frames=FRAMES,
+            exposures=None if exposures is None else figure(exposures, 1),
             complete=complete,
             watched=users.watched(connection),
             shown=shown,
@@ -71,7 +71,7 @@ def user_page(context: Here) -> Response:
     user: User = context.loaded
     with context.site.store.reading() as connection:
         history = entry_view.history(connection, user.subject, most=STEPS)
-        exposure = _exposure_figure(user, history, context.site.now())
+        exposure = exposure_figure(user, history, context.site.now())
         return context.page(
             "gateway_user.html",
             user=user,
@@ -146,52 +146,6 @@ def _refusal(context: Context, connection: Connection, reference: str) -> Gatewa
     if result is None or not result.is_refusal:
         return None
     return result if context.may("gateway.read") or result.user == context.owner.name else None
-
-
-# -- exposure over time: a step for every result with something new, and the limit as a line ----------------------------
-
-MINUTE, HOUR, DAY = 60, 3_600, 86_400
-TICK_STEPS = (60, 300, 900, HOUR, 3 * HOUR, 6 * HOUR, DAY, 2 * DAY, 5 * DAY, 10 * DAY, 30 * DAY, 90 * DAY)
-"""Seconds between two ticks."""
-MOST_TICKS = 6
-ROWS = 60
-"""Steps that the table beside the figure lists."""
-
-
-def _exposure_figure(user: User, history: Sequence[GatewayResult], now: datetime) -> Figure | None:
-    """Exposure of one user over time; None without results. `history` has the newest first."""
-    steps = [result for result in reversed(history) if result.exposure is not None]
-    if not steps:
-        return None
-    first, last = steps[0], steps[-1]
-    times = [datetime.fromisoformat(step.entry.time).timestamp() for step in steps]
-    begin, end = times[0], max(now.timestamp(), times[-1] + MINUTE)
-    exposure = [(time, (step.exposure or 0) / PARTS) for time, step in zip(times, steps, strict=True)]
-    limit = [(time, step.limit / PARTS) for time, step in zip(times, steps, strict=True) if step.limit is not None]
-    if limit and user.limit is not None:
-        limit.append((end, user.limit / PARTS))
-    drawn = {"exposure": [*exposure, (end, exposure[-1][1])], "limit": limit}
-    lines = [Line(label, tuple(corners)) for label, corners in drawn.items() if corners]
-    interval = next((seconds for seconds in TICK_STEPS if (end - begin) / seconds <= MOST_TICKS), 365 * DAY)
-    ticks = tuple(float(tick * interval) for tick in range(math.ceil(begin / interval), math.floor(end / interval) + 1))
-
-    def dated(at: float) -> str:
-        when = datetime.fromtimestamp(at, UTC)
-        return f"{when.day} {MONTHS[when.month - 1][:3]}" if interval >= DAY else f"{when:%H:%M}"
-
-    heights = linear([height for line in lines for _, height in line.points], zero=True)
-    drawing = line_chart(lines, Axes(Scale(begin, end, ticks), heights, "time (UTC)", "exposure", dated=dated))
-
-    growth = f"From {points(first.before)} on {moment(first.entry.time)} to {points(last.exposure)} on {moment(last.entry.time)}"
-    ceiling = f"; the limit is {limit_words(user.limit)} now" if user.limit is not None else ""
-    about = f"{growth}, in {plural(len(steps), 'step', 'steps')}{ceiling}."
-    rows = tuple(
-        (short_moment(step.entry.time), points(step.before), points(step.exposure), limit_words(step.limit), outcome_words(step))
-        for step in steps[: -ROWS - 1 : -1]
-    )  # fmt: skip
-    columns = ("time (UTC)", "before", "after", "limit", "what happened")
-    table = Table("Exposure after each result, newest first", columns, rows, numeric=(1, 2, 3))
-    return Figure("exposure-over-time", "Exposure over time", about, (about,), drawing, table)
 
 
 # -- API --------------------------------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from discreet.linkage import LinkageSpec, ProjectFolder, adopt_pairs, find_pairs
 from discreet.linkage.project import project_of, register_project
 from discreet.linkage.review import reveal
 from discreet.linkage.review.decisions import answers_of, labels_of
+from discreet.releases.bait_release import BAIT_NAMES, BaitSettings, outline_bait
 from discreet.releases.delivery.copies import Shelved, keep_shelved, recoded, shelve
 from discreet.releases.delivery.release import Release, release
 from discreet.releases.delivery.repository import StoredRelease
@@ -30,8 +31,8 @@ from discreet.releases.delivery.service import Registry
 from discreet.releases.manifest import ReleaseSettings, fingerprint
 from discreet.releases.marks.codebook import Law
 from discreet.releases.marks.selection import mark
+from discreet.releases.plan import Node, Preflight, find_node
 from discreet.releases.plan import Plan as PlanResult
-from discreet.releases.plan import Preflight, find_node
 from discreet.releases.power import claims_until_traced, coalition_supported, marks_needed
 from discreet.releases.preconditions import Gates
 from discreet.sources import Table, read
@@ -67,15 +68,33 @@ def _preview_release(task: TableTask, plan: StoredPlan) -> dict[str, Any]:
     content, law = plan.content, Law.parse(plan.content["law"])
     task.tell("Counting people who look alike", 0.1)
     table, population = _tables(task)
+    if (bait := _bait_of(content)) is not None:
+        key, limits = (
+            Registry(task.ledger).key(plan.release),
+            {"k": content["k"], "suppression": content["suppression"]},
+        )
+        outline = outline_bait(table, population, plan.recipients, bait=bait, key=key, release=plan.release, **limits)
+        return _foreseen(task, table, outline.node, outline.to_dict())
     settings = ReleaseSettings(k=content["k"], suppression=content["suppression"], loss="dm_star", law=law.name)
-    node = find_node(table, population, settings)
+    node = find_node(table, population, settings, levels=content.get("levels"))
     task.tell("Choosing marks and making up decoys", 0.4)
     # With the secret of the release itself, so that what is approved is what will be made, to the last mark.
     key = Registry(task.ledger).key(plan.release)
-    marking = mark(node.linked, table, key=key, release=plan.release, law=law, force=content["force"])
+    marking = mark(
+        node.linked, table, key=key, release=plan.release, law=law, single_rows=node.only_size, force=content["force"]
+    )
     task.tell("Simulating leaks", 0.8)
     flight = Preflight.of(marking, recipients=len(plan.recipients), law=law)
-    planned = PlanResult(node, marking, flight, settings, table.published).to_dict()
+    return _foreseen(task, table, node, PlanResult(node, marking, flight, settings, table.published).to_dict())
+
+
+def _bait_of(content: dict[str, Any]) -> BaitSettings | None:
+    """The settings of bait that were planned; plans of before had none."""
+    return BaitSettings.checked(content.get("mode", "marks"), {name: content.get(name) for name in BAIT_NAMES})
+
+
+def _foreseen(task: TableTask, table: Table, node: Node, planned: dict[str, Any]) -> dict[str, Any]:
+    """A plan for its page."""
     heights = {column.name: column.hierarchy.height for column in node.linked.released.columns}
     facts = {name: planned[name] for name in PEOPLE}
     return {**facts, **planned["preflight"], "heights": heights, "of": _stamp(task, table)}
@@ -86,6 +105,7 @@ def _preview_copies(task: TableTask, plan: StoredPlan) -> dict[str, Any]:
     registry = Registry(task.ledger)
     kept = registry.require(plan.release, plan.content["of"])
     manifest = registry.open(kept)
+    manifest.refuse_change_of_bait()
     table = task.places.bare(task.dataset, task.policy)
     task.tell("Comparing the data with the release", 0.3)
     recoded(table, manifest)
@@ -95,12 +115,14 @@ def _preview_copies(task: TableTask, plan: StoredPlan) -> dict[str, Any]:
     real = {labels for labels, decoy in zip(marks.labels, marks.decoy.tolist(), strict=True) if not decoy}
     released = manifest.released.project(marks.columns)
     unmarked = np.array([labels not in real for labels in released.tuples()], dtype=bool)
+    rows = 0 if manifest.rows is None else len(manifest.rows.rows)
     claims = claims_until_traced(marks, manifest.codebook.probabilities, manifest.links[unmarked], recipients)
     return {
         "recipients": recipients,
         "marks": len(marks),
-        "coalition": coalition_supported(len(marks), manifest.law, recipients),
-        "needed": [marks_needed(manifest.law, recipients, colluding) for colluding in (1, 2, 3)],
+        "row_marks": rows,
+        "coalition": coalition_supported(len(marks) + rows, recipients),
+        "needed": [marks_needed(recipients, colluding) for colluding in (1, 2, 3)],
         "claims": None if math.isinf(claims) else claims,
         "k": manifest.settings.k,
         "of": _stamp(task, table),
@@ -202,8 +224,10 @@ def _sealed_release(task: TableTask, plan: StoredPlan, table: Table) -> StoredRe
         gates=Gates(**{name: content[name] for name in names}),
         k=content["k"],
         suppression=content["suppression"],
+        levels=content.get("levels"),
         law=content["law"],
         force=content["force"],
+        bait=_bait_of(content),
         store=task.ledger,
         actor=task.job.asker,
     )
@@ -253,7 +277,7 @@ def make_project(task: JobTask) -> JobOutcome:
     finding, pairs = asked["finding"], asked.get("pairs")
     cutting = {"review": finding["review"], "once": finding["once"]}
     if pairs is None:
-        candidates = find_pairs(folder, most_pairs=finding["most_pairs"], **cutting)
+        candidates = find_pairs(folder, most_pairs=finding["most_pairs"], rules=finding.get("rules"), **cutting)
     else:
         candidates = adopt_pairs(folder, read_pairs(folder, _upload(task, pairs), score=finding["score"]), **cutting)
     candidates.save(folder)

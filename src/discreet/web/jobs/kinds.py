@@ -67,6 +67,8 @@ class AttackWanted(Strict):
     """What an adversary gains, pays and risks; the published case study if left out."""
 
     attack: dict[str, float | int | str] | None = Field(default=None, max_length=20)
+    prior_column: str | None = Field(default=None, max_length=500)
+    """A column that holds a prior for each record; the attacker lab shows what that changes."""
 
 
 class ProjectWanted(Strict):

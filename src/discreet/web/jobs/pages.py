@@ -53,6 +53,13 @@ def ask(context: Context, dataset: Dataset, kind: str, wanted: Strict) -> int:
     if kind != "profile":
         lacking = "No column is a quasi-identifier, so there is nothing to measure."
         asked["policy"], policy = policies.with_quasi(context.site.store, dataset, otherwise=lacking)
+        column = asked.get("prior_column")
+        if column is not None and (column not in dataset.columns or column in policy.quasi):
+            raise Problem(
+                422,
+                f"No column '{column}' can hold a prior for each record.",
+                remedy="Choose a column of the data set that is no quasi-identifier.",
+            )
         if kind == "anonymise":
             policies.require_declared(policy, dataset.columns)
             policies.require_confirmed(policy)
@@ -264,6 +271,7 @@ def result(context: Here, number: str) -> JobResultModel:
             remedy="Poll it until its state is done.",
             title="No result",
         )
+    context.note_reading(asked.dataset, asked.id, "result", kind=asked.kind)
     receipt = context.site.ledger.receipt(actor=asked.asker, key=asked.key)
     return JobResultModel(
         job=asked.id,
@@ -305,6 +313,6 @@ JOB_ROUTES: tuple[Route, ...] = (
     ApiGet("/api/v1/jobs", "datasets.read", job_list, returns=Jobs),
     ApiGet("/api/v1/jobs/{number}", "datasets.read", job, returns=JobModel, loads=JOB),
     ApiPost("/api/v1/jobs/{number}/cancel", "datasets.change", cancel, returns=JobModel, loads=JOB),
-    ApiGet("/api/v1/jobs/{number}/result", "datasets.read", result, returns=JobResultModel, loads=JOB),
+    ApiGet("/api/v1/jobs/{number}/result", "datasets.read", result, returns=JobResultModel, records=True, loads=JOB),
     ApiPost("/api/v1/jobs/{number}/file", "datasets.take", file, body="none", loads=JOB),
 )

@@ -27,9 +27,11 @@ from discreet import __version__
 from discreet.errors import DiscreetError, StoreError
 from discreet.ledger import Ledger
 from discreet.ledger.entry import Detail
+from discreet.operations.event_log import MESSAGES, EventLog
 from discreet.policy import Policy
 from discreet.report.toolkit.page import Part
 from discreet.sources import Table as PeopleTable
+from discreet.sources.duckdb_scratch import confine
 from discreet.store.tables.web import JOB
 from discreet.web.datasets import policies
 from discreet.web.datasets import store as datasets
@@ -269,9 +271,14 @@ class Pulse:
 def main() -> int:
     """Do the job that standard input names."""
     order = json.loads(sys.stdin.buffer.read())
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    if order["log"] is None:
+        logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    else:
+        events = EventLog(sys.stderr if order["log"] == "-" else Path(order["log"]), named=MESSAGES)
+        logging.basicConfig(level=logging.WARNING, handlers=[events.handler()])
     os.umask(0o077)
     os.nice(GENTLE)
+    confine([Path(order["data"]), *map(Path, order["folders"])], memory=order["memory"])
     try:
         with Ledger.open(order["store"], create=False) as ledger:
             return _run(ledger, order)

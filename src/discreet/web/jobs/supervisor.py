@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import subprocess
 import sys
 import threading
@@ -34,6 +35,8 @@ GRACE = 5.0
 """Seconds that a process has to end by itself."""
 SWEEP = 3_600.0
 """Seconds between two looks for files that a crash left behind."""
+MEMORY = 0.6
+"""Share of this machine's memory that the tables of all jobs together may take; beyond, they take room on the disk."""
 INTERPRETER = sys.executable
 """What runs the module of the process."""
 
@@ -83,6 +86,7 @@ class Supervisor:
         while not self._stopping:
             try:
                 self.look()
+                self.site.ledger.write_counts()
             except DiscreetError as error:
                 log.warning("jobs: %s", error.problem)
             except Exception as error:
@@ -125,6 +129,8 @@ class Supervisor:
             "claim": job.claim,
             "queue": of.name,
             "lease": lease,
+            "log": None if settings.operations.log is None else str(settings.operations.log),
+            "memory": int(MEMORY * physical_memory() / settings.jobs_at_once),
         }
         command = [INTERPRETER, "-m", "discreet.web.jobs.process"]
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True)
@@ -154,6 +160,11 @@ class Supervisor:
     def _write(self, change: Callable[..., bool], running: Running) -> None:
         with self.site.store.writing() as connection:
             change(connection, running.job.id, running.job.claim, of=running.of)
+
+
+def physical_memory() -> int:
+    """Bytes of memory that this machine has."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Sequence
 from dataclasses import asdict
 from fractions import Fraction
 from itertools import product
@@ -24,6 +25,7 @@ from discreet.anonymity import (
     sweep,
 )
 from discreet.attacker import Attack, Attacked
+from discreet.attacker.extensions import RecordPriors
 from discreet.attacker.population import Targets
 from discreet.errors import DataError
 from discreet.ledger.entry import listing
@@ -51,6 +53,7 @@ from discreet.report.project.ledger_facts import disclosed_in
 from discreet.report.project.measurement import measure_tables
 from discreet.report.project.report import project_parts
 from discreet.risk import Assessment, assess, profile
+from discreet.risk.giveaways import Giveaway, SinglesOut, Telling, coarser_at, giveaways, singling_columns
 from discreet.sources.export.record_list import write_listing
 from discreet.web.jobs import store as jobs
 from discreet.web.jobs.process import JobOutcome, TableTask
@@ -63,6 +66,9 @@ DRAWN = 20_000
 """Lattices up to this many nodes are drawn whole."""
 CHOICES = ("k", "suppression", "loss", "max_risk", "risk_model", "search", "levels")
 """What a custodian chooses; the same names as on the command line."""
+MOST_WARNINGS = 10
+MOST_PRIORS = 100
+"""Different priors of records, through which the lab goes at every change."""
 COUNTING = "Counting people who look alike"
 
 
@@ -81,7 +87,12 @@ def profile_table(task: TableTask) -> JobOutcome:
         event="risk.profiled",
         numbers={**profiled.to_dict(), "findings": shown},
         draft=write_draft(
-            profiled.drafts(), encoding=task.dataset.encoding, decimal=profiled.decimal, commands=False, **written
+            profiled.drafts(),
+            encoding=task.dataset.encoding,
+            decimal=profiled.decimal,
+            missing=profiled.missing,
+            commands=False,
+            **written,
         ),
         details={"people": profiled.records, "columns": len(profiled.columns)},
     )
@@ -97,6 +108,7 @@ def assess_table(task: TableTask) -> JobOutcome:
         population=population if population is not None else task.population_size,
         threshold=task.asked.get("threshold"),
     )
+    singling = singling_columns(table)
     profiled = None
     if assessment.records <= PROFILED:
         words = "Looking for columns that single people out"
@@ -109,6 +121,8 @@ def assess_table(task: TableTask) -> JobOutcome:
     numbers = assessment.to_dict()
     numbers["findings"] = [asdict(finding) for finding in findings(assessment, source=name)]
     numbers |= {"undeclared": list(table.undeclared), "unconfirmed": list(task.policy.unconfirmed)}
+    frame["away"] = [*singling, *giveaways(table, dict.fromkeys(task.policy.quasi))]
+    numbers |= _given_away(frame["away"])
     return JobOutcome(
         event="risk.assessed",
         numbers=numbers,
@@ -144,10 +158,15 @@ def attack_table(task: TableTask) -> JobOutcome:
     task.tell("Writing the report", 0.9)
     exceeded = attacked.exceeds(threshold, assessment.allowed_at_risk)
     name = task.dataset.name
-    command = task.command("attack", "--attack attack.toml").replace("--population", "--external")
+    column = task.asked.get("prior_column")
+    options = [] if column is None else [shlex.quote(f"--set=prior_column={column}")]
+    command = task.command("attack", "--attack attack.toml", *options).replace("--population", "--external")
     frame: dict[str, Any] = {"source": name, "command": command, "policy": task.policy}
     numbers = {**attacked.to_dict(threshold), "threshold": threshold, "exceeded": exceeded}
     numbers["targets"] = Targets.of(attacked).to_dict()  # what the lab works on
+    if column is not None:
+        priors = RecordPriors.of(column, table, population=population, most=MOST_PRIORS)
+        numbers["priors"] = priors.to_dict()
     shown, title = attack_findings(attacked, source=name, threshold=threshold), f"What an adversary would do to {name}"
     numbers["findings"] = [asdict(finding) for finding in shown]
     return JobOutcome(
@@ -166,6 +185,7 @@ def anonymise_table(task: TableTask) -> JobOutcome:
     table = task.table(task.counting(2 + len(task.policy.sensitive), upto=0.2, words=COUNTING))
     table.refuse_undeclared()
     table.refuse_unconfirmed()
+    singling = singling_columns(table)
     population = task.population_table(lambda: task.tell("Counting the population", 0.2))
     given = {name: task.asked[name] for name in CHOICES if task.asked.get(name) is not None}
 
@@ -194,6 +214,7 @@ def anonymise_table(task: TableTask) -> JobOutcome:
     frame["formulas"] = None if file is None else result.formulas(file)
     frame["utility"] = result.measures() if after is not None else None
     frame["command"] = task.command("anonymise", *options, "--out safe.csv")
+    frame["away"] = [*singling, *giveaways(table, coarser_at(task.policy, result.levels))]
     found = anonymised_findings(result, before=before, after=after, source=name)
     roles = [f"{column} ({about['role']}): {about['treatment']}" for column, about in result.columns.items()]
     return JobOutcome(
@@ -208,6 +229,7 @@ def anonymise_table(task: TableTask) -> JobOutcome:
             "before": before.to_dict(),
             "after": None if after is None else after.to_dict(),
             "findings": [asdict(finding) for finding in found],
+            **_given_away(frame["away"]),
         },
         parts=anonymised_parts(AnonymisedCase.of(result, before, after), **frame),
         report=anonymised_page(result, before=before, after=after, **task.head(f"Anonymised: {name}"), **frame),
@@ -222,6 +244,15 @@ def anonymise_table(task: TableTask) -> JobOutcome:
             **listing("published", roles),
         },
     )
+
+
+def _given_away(found: Sequence[Telling]) -> dict[str, Any]:
+    """Published columns that say what a quasi-identifier is, or single people out, as data and in words."""
+    return {
+        "gives_away": [one.to_dict() for one in found if isinstance(one, Giveaway)],
+        "singles_out": [one.to_dict() for one in found if isinstance(one, SinglesOut)],
+        "warnings": [one.words() for one in found[:MOST_WARNINGS]],
+    }
 
 
 def compare_candidates(task: TableTask) -> JobOutcome:

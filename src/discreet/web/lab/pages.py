@@ -15,6 +15,7 @@ from sqlalchemy import Connection, select
 from starlette.responses import HTMLResponse, Response
 
 from discreet.attacker import Attack
+from discreet.attacker.extensions import RecordPriors, extension_rows, purchase_for_all
 from discreet.attacker.population import Targets
 from discreet.errors import UsageError
 from discreet.report.attack import by_topic
@@ -28,7 +29,7 @@ from discreet.web.framework.forms import Strict
 from discreet.web.framework.problems import Problem, not_found
 from discreet.web.framework.route import ApiPost, Page, Route
 from discreet.web.lab import controls
-from discreet.web.lab.controls import CONTROLS, LabQuery, against, shown, toml
+from discreet.web.lab.controls import CONTROLS, LabQuery, against, refuse_endless, shown, toml
 
 QUICK, SLOW = 64, 1024
 """Largest smallest group for which the least fine is computed if the adversary is deterred already, and if not."""
@@ -66,7 +67,9 @@ def _shown(context: Context) -> dict[str, Any]:
                 stored = of_dataset(connection, query.dataset)
         if stored is None:
             raise not_found()
-        name, groups = stored
+        name, groups, job = stored
+        if groups is not None:
+            context.note_reading(query.dataset, job, "lab", kind="attack")
     outcome: LabResult | None = None
     problem: Problem | None = None
     if query.wrong:
@@ -112,6 +115,10 @@ class LabResult:
     deterrents: list[Deterrent]
     figures: list[Markup]
     about: str
+    beyond: list[tuple[str, str]]
+    """What extensions of the paper's model change for one target,"""
+    everybody: list[tuple[str, str]]
+    """and for everybody: one purchase of the list, a prior for each record."""
     toml: str
 
 
@@ -127,8 +134,21 @@ def result(query: LabQuery, groups: LabGroups) -> LabResult:
         list(deterrents(query, case)),
         figures([strip(case), chance(case), fates(case)]),
         f"{people(case.records).capitalize()}, against a list of {people(targets.external_size)}.",
-        toml(attack),
+        query.beyond,
+        for_everybody(query, targets, groups.priors),
+        toml(attack, query.extensions),
     )
+
+
+def for_everybody(query: LabQuery, targets: Targets, priors: RecordPriors | None) -> list[tuple[str, str]]:
+    """What one purchase of the list changes, and a prior for each record where the data set has them."""
+    found = {}
+    if query.extensions.shared:
+        found["shared"] = purchase_for_all(query.attack, targets.groups, targets.people)
+    if priors is not None:
+        refuse_endless(replace(query.attack, prior=float(priors.priors.max())), targets)
+        found["prior_column"] = priors.at_least(min(query.size, targets.external_size)).outcome(query.attack)
+    return extension_rows(found)
 
 
 def deterrents(query: LabQuery, case: Case) -> Iterator[Deterrent]:
@@ -207,18 +227,25 @@ class LabGroups:
     source: str
     """What it is called in a sentence."""
     threshold: float = THRESHOLD
+    priors: RecordPriors | None = None
+    """The people by a prior of their own, where a column holds one."""
 
 
-def of_dataset(connection: Connection, number: int) -> tuple[str, LabGroups | None] | None:
-    """Name of a data set and the counts of its newest attack, if any."""
+def of_dataset(connection: Connection, number: int) -> tuple[str, LabGroups | None, int] | None:
+    """Name of a data set, the counts of its newest attack, if any, and the number of that job."""
     name = connection.execute(select(DATASET.c.name).where(DATASET.c.id == number)).scalar_one_or_none()
     if name is None:
         return None
     mine = (JOB.c.dataset == number, JOB.c.kind == "attack", JOB.c.state == "done")
-    newest = select(RESULT.c.numbers).join(JOB, JOB.c.id == RESULT.c.job).where(*mine).order_by(JOB.c.id.desc())
-    numbers = connection.execute(newest.limit(1)).scalar_one_or_none()
-    counted = None if numbers is None else _read(numbers)
-    return name, None if counted is None else LabGroups(counted[0], name, counted[1])
+    newest = (
+        select(RESULT.c.numbers, JOB.c.id).join(JOB, JOB.c.id == RESULT.c.job).where(*mine).order_by(JOB.c.id.desc())
+    )
+    row = connection.execute(newest.limit(1)).one_or_none()
+    counted = None if row is None else _read(row.numbers)
+    if row is None or counted is None:
+        return name, None, 0
+    targets, threshold, priors = counted
+    return name, LabGroups(targets, name, threshold, priors), int(row.id)
 
 
 def datasets(connection: Connection) -> list[tuple[str, str]]:
@@ -229,12 +256,13 @@ def datasets(connection: Connection) -> list[tuple[str, str]]:
 
 
 @lru_cache(maxsize=8)
-def _read(numbers: str) -> tuple[Targets, float] | None:
+def _read(numbers: str) -> tuple[Targets, float, RecordPriors | None] | None:
     """What a job counted; cached, since a slider asks for the same many times."""
     content: dict[str, Any] = json.loads(numbers)
     if "targets" not in content:
         return None
-    return Targets.from_dict(content["targets"]), float(content["threshold"])
+    priors = RecordPriors.from_dict(content["priors"]) if "priors" in content else None
+    return Targets.from_dict(content["targets"]), float(content["threshold"]), priors
 
 
 @cache
@@ -401,7 +429,7 @@ def attack(context: Here, wanted: AttackQuestion) -> AttackModel:
 
 
 LAB_ROUTES: tuple[Route, ...] = (
-    Page("/lab", "attack.plan", lab_page, live=True),
-    Page("/lab/result", "attack.plan", lab_result, kind="fragment"),
+    Page("/lab", "attack.plan", lab_page, live=True, records=True),
+    Page("/lab/result", "attack.plan", lab_result, kind="fragment", records=True),
     ApiPost("/api/v1/attack", "attack.plan", attack, returns=AttackModel),
 )

@@ -149,6 +149,7 @@ def declare(context: Here) -> Response:
             "most_pairs": form.whole("most_pairs", least=1, most=10**9) if form.text("most_pairs") else None,
             "once": form.text("once") == "yes",
             "score": score,
+            "rules": rules_of(form.verbatim("rules", most=2_000, lines=True), list(link["linkage"]["identifying"])),
         }
         asked = {**asked, "link": link, "settings": settings, "finding": finding}
     with context.site.store.writing() as connection:
@@ -312,6 +313,21 @@ def link_of(form: Form, tables: Sequence[dict[str, Any]]) -> dict[str, Any]:
     link = {"linkage": section}
     LinkageSpec.from_dict(link)
     return link
+
+
+def rules_of(text: str, identifying: Sequence[str]) -> list[list[str]] | None:
+    """Blocking rules as they are typed: one per line, columns separated by commas; None where nothing is typed.
+
+    >>> rules_of("surname, birth_date\\n zip", ["surname", "birth_date", "zip"])
+    [['surname', 'birth_date'], ['zip']]
+    """
+    rules = [[name.strip() for name in line.split(",") if name.strip()] for line in text.splitlines()]
+    given = [rule for rule in rules if rule]
+    if any(name not in identifying for rule in given for name in rule):
+        raise Problem(
+            422, "A blocking rule names a column that is not identifying.", remedy=f"Use: {', '.join(identifying)}."
+        )
+    return given or None
 
 
 def _described(uses: dict[str, str], table: dict[str, Any]) -> dict[str, Any]:

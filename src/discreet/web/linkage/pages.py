@@ -21,7 +21,10 @@ from discreet.linkage.project import INITIAL, Project, close_project
 from discreet.linkage.review import assignments
 from discreet.linkage.review.assignments import Limits
 from discreet.linkage.review.decisions import adjudicate, answers_of, disputes, labels_of
-from discreet.report.linkage import errors_figure, pairs_findings, zones_figure
+from discreet.linkage.review.reveal import display_costs
+from discreet.linkage.review.views import CONDITIONS, REPORTED
+from discreet.linkage.study import CONSENT, enrol, participants
+from discreet.report.linkage import accuracy_figure, errors_figure, pairs_findings, zones_figure
 from discreet.report.toolkit.page import figure
 from discreet.web.accounts import accounts
 from discreet.web.accounts.accounts import Account
@@ -30,7 +33,7 @@ from discreet.web.framework.context import Context, Here, by_number, go, or_agai
 from discreet.web.framework.forms import Form, Strict
 from discreet.web.framework.problems import Problem, problem_of
 from discreet.web.framework.route import ApiGet, Page, Route, Submit
-from discreet.web.linkage import new_project, review, store
+from discreet.web.linkage import new_project, review, store, study
 from discreet.web.linkage.new_project import limit
 from discreet.web.linkage.review import label_of, meters, written
 
@@ -41,6 +44,8 @@ CUTS = {
 }
 FURTHEST = 1_000
 ENOUGH_LABELS = 20
+MOST_PRICED = 200
+"""Pairs that are priced in every display when the page of a project is asked for."""
 
 PROJECT = by_number("linkage project", store.find)
 """Managers look after projects together."""
@@ -69,6 +74,10 @@ def project_page(context: Here) -> Response:
         folder = {"problem": "", "tables": tables, "sizes": home.sizes, "counts": counts, "sensitive": sensitive}
     except DiscreetError as error:
         folder = {"problem": problem_of(error).problem, "tables": [], "counts": None, "sensitive": 0}
+    answers = answers_of(context.site.store, project)
+    costs = None
+    if project.state == "open" and not folder["problem"] and answers:
+        costs = display_costs(project, [answered.records for answered in answers[:MOST_PRICED]])
     with context.site.store.reading() as connection:
         jobs = store.of_project(connection, project.id)
     return context.page(
@@ -87,6 +96,14 @@ def project_page(context: Here) -> Response:
         agreement=agreement,
         labels=current.verdicts["same"] + current.verdicts["different"],
         enough=ENOUGH_LABELS,
+        participants={one.worker: one for one in participants(context.site.store, project)},
+        gold=sum(answered.gold is not None for answered in answers),
+        costs=costs,
+        priced=min(len(answers), MOST_PRICED),
+        reported=REPORTED,
+        accuracy_curve=None if costs is None else figure(accuracy_figure(costs), ""),
+        conditions=CONDITIONS,
+        consent=CONSENT,
     )
 
 
@@ -179,6 +196,9 @@ def assign(context: Here) -> Response:
     overlap = form.whole("overlap", least=1, most=len(chosen)) if form.text("overlap") else 1
     limits = Limits.of(limit(form, "risk"), limit(form, "characters"))
     assignments.bring_pairs(context.site.ledger, project)
+    if project.study is not None:
+        enrolled = enrol(context.site.ledger, project, chosen, actor=context.owner.name, limits=limits)
+        return go(f"/linkage/{project.id}", said="assigned" if enrolled else "nothing-assigned")
     given = assignments.assign(
         context.site.ledger, project, chosen, actor=context.owner.name, overlap=overlap, limits=limits, most=most
     )
@@ -378,9 +398,23 @@ LINKAGE_ROUTES: tuple[Route, ...] = (
     Submit(f"{_AT}/settle", "linkage.manage", settle, loads=PROJECT),
     Submit(f"{_AT}/learn", "linkage.manage", learn, loads=PROJECT),
     Submit(f"{_AT}/export", "linkage.take", take_away, loads=PROJECT),
+    Submit(f"{_AT}/study/begin", "linkage.manage", or_again(project_page, in_state)(study.begin), loads=PROJECT),
+    Submit(f"{_AT}/study/export", "linkage.take", or_again(project_page, in_state)(study.take_study), loads=PROJECT),
+    Submit(f"{_AT}/gold", "linkage.manage", or_again(project_page, in_state)(study.hide), loads=PROJECT, body="upload"),
+    Submit(
+        f"{_AT}/evaluate",
+        "linkage.manage",
+        or_again(project_page, in_state)(study.evaluation_page),
+        loads=PROJECT,
+        body="upload",
+    ),
+    Page(f"{_AT}/study", "linkage.review", study.study_page, loads=review.TASK),
+    Submit(f"{_AT}/study", "linkage.review", study.go_on, loads=review.TASK),
+    Submit(f"{_AT}/study/decline", "linkage.review", study.stop, loads=review.TASK),
     Submit(f"{_AT}/close", "linkage.manage", close, loads=PROJECT),
     Submit("/datasets/{number}/lend", "datasets.take", new_project.lend, loads=dataset_page.DATASET),
     Page(f"{_AT}/review", "linkage.review", review.next_pair, loads=review.TASK),
+    Page(f"{_AT}/sheet", "linkage.review", review.sheet_page, loads=review.TASK),
     Page(f"{_AT}/done", "linkage.review", review.done_page, loads=review.TASK),
     Page(_PAIR_AT, "linkage.review", review.pair_page, live=True, loads=review.PAIR),
     Submit(f"{_PAIR_AT}/reveal", "linkage.review", review.open_cell, loads=review.PAIR),

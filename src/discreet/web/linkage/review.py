@@ -15,7 +15,7 @@ from typing import Any
 from starlette.responses import HTMLResponse, Response
 
 from discreet.errors import DiscreetError
-from discreet.linkage import MARKS
+from discreet.linkage import MARKS, study
 from discreet.linkage.progress import summary
 from discreet.linkage.project import Project
 from discreet.linkage.review import decisions, reveal
@@ -28,6 +28,10 @@ from discreet.web.linkage import store as linkage_store
 
 NONCE = re.compile(r"[0-9a-f]{32}")
 MOST_VERSIONS = 10**6
+SHEET = 4
+"""Pairs on a page, as in the paper on MINDFIRL."""
+MOST_LOOKED = 20_000
+"""Characters of the hovers that a page of a study sends."""
 
 
 @dataclass(frozen=True)
@@ -62,11 +66,14 @@ PAIR = Loads("linkage pair", find=_find, may=lambda context, target: target.work
 def next_pair(context: Here) -> Response:
     """To the first pair that is not decided, or to the summary."""
     target: ReviewTarget = context.loaded
+    taking = study.participant(context.site.store, target.project, target.worker) if target.project.study else None
+    if taking is not None and taking.stage != "pairs":
+        return go(f"/linkage/{target.project.id}/study")
     return _to_pair(target, decisions.next_pair(context.site.store, target.project, target.worker))
 
 
-def _to_pair(target: ReviewTarget, pair: int | None) -> Response:
-    return go(f"/linkage/{target.project.id}/done" if pair is None else replace(target, pair=pair).address)
+def _to_pair(target: ReviewTarget, pair: int | None, *, said: str = "") -> Response:
+    return go(f"/linkage/{target.project.id}/done" if pair is None else replace(target, pair=pair).address, said=said)
 
 
 def pair_page(context: Here) -> Response:
@@ -98,7 +105,7 @@ def open_cell(context: Here) -> Response:
         view, announce = reveal.view(ledger, *whose), problem.problem
     else:
         if not live:
-            return go(f"{target.address}#cell-{place}")
+            return go(_sheet(context, target) or f"{target.address}#cell-{place}")
         opened = [view.cells[place], *(cell for cell in view.cells if cell.together == names[place])]
         meters_now = ", ".join(f"{meter.label.lower()} {meter.used}" for meter in meters(view))
         announce = f"{'. '.join(announced(cell) for cell in opened)}. {meters_now}."
@@ -106,15 +113,61 @@ def open_cell(context: Here) -> Response:
     return HTMLResponse(markup, status_code=problem.status if problem else 200)
 
 
+def sheet_page(context: Here) -> Response:
+    """Four pairs at once, in the reviewer's order, as Figure 1 of the paper on MINDFIRL shows them."""
+    target: ReviewTarget = context.loaded
+    if target.project.study:
+        return go(f"/linkage/{target.project.id}/review")
+    asked = context.request.query_params.get("from", "")
+    first = int(asked) if asked.isascii() and asked.isdigit() and len(asked) <= 9 else None
+    with context.site.store.reading() as connection:
+        listed = linkage_store.sheet_of(connection, target.project.id, target.worker, first, SHEET + 1)
+    if not listed:
+        return _to_pair(target, None)
+    views = [reveal.view(context.site.ledger, target.project, target.worker, pair) for _, pair in listed[:SHEET]]
+    return context.page(
+        "review_sheet.html",
+        project=target.project,
+        views=views,
+        first=listed[0][0],
+        following=listed[SHEET][0] if len(listed) > SHEET else None,
+        meters=meters(views[0]),
+        nonces=[secrets.token_hex(16) for _ in views],
+        choices=CHOICES,
+        answer_words=answer_words,
+        written=written,
+        label_of=label_of,
+        row_words=row_words,
+        open_kinds=open_kinds,
+        refusals=REFUSALS,
+    )
+
+
+def _sheet(context: Context, target: ReviewTarget) -> str:
+    """The address of the sheet from which a form was sent; empty for the page of one pair."""
+    if not context.form.text("sheet"):
+        return ""
+    return (
+        f"/linkage/{target.project.id}/sheet?from={context.form.whole('sheet', least=0, most=10**9)}#pair-{target.pair}"
+    )
+
+
 @or_again(pair_page)
 def decide(context: Here) -> Response:
     """Save an answer, and continue with the next pair that is not decided."""
     target: ReviewTarget = context.loaded
     choice = int(context.form.choice("choice", tuple(str(choice) for choice in CHOICES)))
-    decisions.decide(context.site.store, target.project, target.worker, target.pair, choice)
+    store, form, whose = context.site.store, context.form, (target.project, target.worker)
+    decisions.decide(store, *whose, target.pair, choice)
+    if target.project.study:
+        looked = study.acts_of(form.verbatim("looked", most=MOST_LOOKED), target.project.attributes)
+        since = form.whole("since", least=0, most=study.LONGEST_ACT) if form.text("since") else None
+        study.log(store, *whose, target.pair, [*looked, study.LoggedAct("decided", since=since)])
+    if sheet := _sheet(context, target):
+        return go(sheet)
     with context.site.store.reading() as connection:
         following = linkage_store.next_open(connection, target.project.id, target.worker, target.pair)
-    return _to_pair(target, following)
+    return _to_pair(target, following, said="too-fast" if decisions.hurrying(store, *whose) else "")
 
 
 @or_again(pair_page)

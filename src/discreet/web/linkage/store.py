@@ -64,6 +64,17 @@ def first_pair(connection: Connection, project: int, worker: str) -> int | None:
     return connection.execute(given.order_by(ASSIGNMENT.c.place).limit(1)).scalar()
 
 
+def sheet_of(connection: Connection, project: int, worker: str, first: int | None, most: int) -> list[tuple[int, int]]:
+    """Places and pairs of a reviewer from a place on, by default from the first that is not decided."""
+    assigned = _assigned(project, worker).where(ASSIGNMENT.c.state != WITHDRAWN).order_by(ASSIGNMENT.c.place)
+    if first is None:
+        first = connection.execute(
+            assigned.with_only_columns(ASSIGNMENT.c.place).where(ASSIGNMENT.c.state == "open").limit(1)
+        ).scalar()
+    rows = connection.execute(assigned.where(ASSIGNMENT.c.place >= (first or 0)).limit(most))
+    return [(row.place, row.pair) for row in rows]
+
+
 def next_open(connection: Connection, project: int, worker: str, after: int) -> int | None:
     """The next undecided pair in a reviewer's order, cyclically; None if all are decided."""
     assigned, place = _assigned(project, worker), ASSIGNMENT.c.place

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -9,15 +10,18 @@ from typing import Any, Literal
 from pydantic import ValidationError
 from starlette.responses import Response
 
+from discreet.releases.bait_release import BAIT_NAMES
 from discreet.releases.decoys.detectability import WARN, either_way
 from discreet.releases.marks.pairing import FEWEST_MARKS
-from discreet.releases.plan import ESCAPES, RECOGNISED
+from discreet.releases.marks.row_marks import FEW_PEOPLE, VALUE_WORST
+from discreet.releases.plan import BORROWED, ESCAPES
 from discreet.releases.power import ALPHA
 from discreet.releases.preconditions import AGREEMENT
 from discreet.report.toolkit.words import plural
 from discreet.web.accounts.second_approver import History
 from discreet.web.datasets import policies
 from discreet.web.datasets import store as datasets
+from discreet.web.datasets.dataset_page import earlier_levels
 from discreet.web.framework.context import Context, Here, by_number, go, or_again
 from discreet.web.framework.forms import Form, Strict
 from discreet.web.framework.problems import Problem
@@ -33,11 +37,15 @@ PLAN = by_number("plan", plans.find)
 """Custodians look after plans together; who may decide on one is checked where it is decided."""
 
 
-def new_page(context: Here, dataset: str = "") -> Response:
-    """The form of a new plan, with the data set whose page led here."""
+def new_page(context: Here, dataset: str = "", made: str = "") -> Response:
+    """The form of a new plan, with the data set and the table whose page led here."""
     with context.site.store.reading() as connection:
         chosen = datasets.find(connection, numbered(dataset)) if dataset.isascii() and dataset.isdigit() else None
     given = {} if chosen is None else {"dataset": str(chosen.id), "population": str(chosen.population or "")}
+    if chosen is not None and made in (earlier := earlier_levels(context, chosen)):
+        asked = earlier[made].asked
+        given |= {"levels": json.dumps(earlier[made].levels), "k": str(asked.get("k") or START["k"])}
+        given["suppression"] = f"{100 * asked['suppression']:g}"
     return _form(context, {**START, **given})
 
 
@@ -50,6 +58,10 @@ def _form(context: Context, start: dict[str, str], plan: StoredPlan | None = Non
     data = [(number, f"{name} (roles not confirmed)" if number in waiting else name) for number, name in offered]
     typed = start if context.problem is None else typed_in(context.form)
     shown: dict[str, Any] = {"plan": plan, "typed": typed, "data": data, "datasets": offered, "formats": FORMATS}
+    try:
+        shown["levels"] = levels_in(typed["levels"])
+    except Problem:
+        shown["levels"] = None
     return context.page("release_new.html", **shown)
 
 
@@ -84,10 +96,12 @@ def change_page(context: Here) -> Response:
     plan: StoredPlan = context.loaded
     if context.problem is None and plan.state not in plan_workflow.changeable(context, plan):
         raise plans.too_late()
-    start = {name: str(plan.content.get(name, "")) for name in START}
+    start = {name: "" if plan.content.get(name) is None else str(plan.content[name]) for name in START}
     start |= {"name": plan.release, "recipients": "\n".join(plan.recipients)}
-    if "suppression" in plan.content:
-        start["suppression"] = f"{100 * plan.content['suppression']:g}"
+    start["levels"] = json.dumps(plan.content["levels"]) if plan.content.get("levels") else ""
+    for name in ("suppression", "budget"):
+        if plan.content.get(name) is not None:
+            start[name] = f"{100 * plan.content[name]:g}"
     start |= {name: "yes" if plan.content.get(name) else "" for name in ("counts_only", "force")}
     return _form(context, start, plan)
 
@@ -156,11 +170,12 @@ START: dict[str, str] = {
     "k": "5",
     "suppression": "10",
     "law": "0.2/0.5",
+    "mode": "marks",
     "format": "parquet",
     "agreement": AGREEMENT,
 }
 """The fields of an empty form."""
-LONG = {"recipients": 40_000, "agreement": LONGEST_AGREEMENT}
+LONG = {"recipients": 40_000, "agreement": LONGEST_AGREEMENT, "levels": 40_000}
 
 
 def names_in(text: str) -> list[str]:
@@ -178,6 +193,22 @@ def typed_in(form: Form) -> dict[str, str]:
     return {name: form.verbatim(name, most=LONG.get(name, 600), lines=name in LONG) for name in START}
 
 
+def levels_in(text: str) -> dict[str, int] | None:
+    """Levels by column, as the form carries them; None for those that are searched.
+
+    >>> levels_in(""), levels_in('{"zip": 2}')
+    (None, {'zip': 2})
+    """
+    try:
+        levels = json.loads(text) if text else None
+        if levels is not None and not all(isinstance(level, int) for level in levels.values()):
+            raise ValueError
+    except (ValueError, AttributeError, RecursionError):
+        remedy = "Start from the table again, or leave the levels to the search."
+        raise Problem(422, "The levels cannot be read.", remedy=remedy) from None
+    return levels
+
+
 def wanted_in(form: Form) -> NewPlan:
     """The plan that a form describes, as the API takes it."""
     typed = {name: value.strip() for name, value in typed_in(form).items()}
@@ -187,11 +218,10 @@ def wanted_in(form: Form) -> NewPlan:
             raise Problem(422, f"The {words} is not chosen yet.", remedy="Choose a data set from the list.")
         given[name] = form.whole(name, least=0, most=10**17)
     given["k"] = form.whole("k", least=2, most=10**6)
-    try:
-        given["suppression"] = float(typed["suppression"].replace(",", ".")) / 100
-    except ValueError:
-        words = "The share of people who may be left out is not a number."
-        raise Problem(422, words, remedy="Write it as 5 or 2.5, in per cent.") from None
+    given["levels"] = levels_in(typed["levels"])
+    given["suppression"] = _number(typed["suppression"], "The share of people who may be left out, in per cent,") / 100
+    given["mode"] = typed["mode"] or "marks"
+    given |= _bait_in(typed) if given["mode"] == "bait" else dict.fromkeys(BAIT_NAMES)
     given["counts_only"], given["force"] = typed["counts_only"] == "yes", typed["force"] == "yes"
     given["agreement"] = typed["agreement"].replace("\r\n", "\n")
     try:
@@ -200,6 +230,27 @@ def wanted_in(form: Form) -> NewPlan:
         first = error.errors(include_url=False, include_input=False)[0]
         field = str(first["loc"][0]).replace("_", " ") if first["loc"] else "form"
         raise Problem(422, f"{field}: {first['msg']}.", remedy="Correct it and send the form again.") from None
+
+
+def _bait_in(typed: dict[str, str]) -> dict[str, Any]:
+    """The settings of bait; an empty field is the default."""
+    readers: dict[str, Any] = {
+        "decoys": lambda text: (
+            int(text) if text.isascii() and text.isdigit() else _number(text, "The number of decoys")
+        ),
+        "removal": str,
+        "budget": lambda text: _number(text, "The share of classes that a copy may lose") / 100,
+        "least_factor": lambda text: _number(text, "The least factor"),
+        "most_factor": lambda text: _number(text, "The largest factor"),
+    }
+    return {name: read(typed[name]) if typed[name] else None for name, read in readers.items()}
+
+
+def _number(text: str, what: str) -> float:
+    try:
+        return float(text.replace(",", "."))
+    except ValueError:
+        raise Problem(422, f"{what} is not a number.", remedy="Write it as 5 or 2.5.") from None
 
 
 # -- the pre-flight in words: a figure and a sentence for each thing to decide on -------------------------------------
@@ -224,7 +275,11 @@ def preflight_lines(preview: dict[str, Any]) -> Iterator[PreflightLine]:
         )
         yield PreflightLine(percent(preview["released"] / preview["records"]), "of people released", says)
 
-    marks, few = preview["marks"], preview["marks"] < FEWEST_MARKS
+    if preview.get("mode") == "bait":
+        yield from _bait_lines(preview)
+        return
+    marks, rows = preview["marks"], preview.get("row_marks", 0)
+    few = marks + rows < FEWEST_MARKS
     says = "The same as in the existing copies: a further recipient changes no other copy."
     if "pairs" in preview:
         says = (
@@ -232,7 +287,10 @@ def preflight_lines(preview: dict[str, Any]) -> Iterator[PreflightLine]:
             f"{plural(preview['pairs'], 'pair', 'pairs')} of about the same size and link count."
         )
     says += f" Below {FEWEST_MARKS} a leak can hardly be traced." if few else ""
-    yield PreflightLine(f"{marks:,}", "marks", says, few)
+    yield PreflightLine(f"{marks:,}", "class marks", says, few)
+    if "row_marks" in preview:
+        says = "Single rows of other classes that a copy may lack; they trace leaked files, also where classes of doubtful size are left out."
+        yield PreflightLine(f"{rows:,}", "row marks", says)
 
     if "rows_lost" in preview:
         says = (
@@ -240,7 +298,13 @@ def preflight_lines(preview: dict[str, Any]) -> Iterator[PreflightLine]:
             f"{percent(preview['most_lost'])}, however many recipients there are."
         )
         yield PreflightLine(percent(preview["rows_lost"]), "of rows lost", says)
-        says = "In an average copy no value of any column changes its share of all rows by more; a rare value may still lose most of its people."
+        if worst := max(preview.get("worst", ()), key=lambda value: value["most"], default=None):
+            says = (
+                f"This share of the people with {worst['column']} {worst['value'] or 'missing'} may be lacking in a copy, the most of any value of at "
+                f"least {FEW_PEOPLE} people or of rare values together; {percent(worst['average'])} are on average."
+            )
+            yield PreflightLine(percent(worst["most"]), "of one value lost", says, worst["most"] > VALUE_WORST)
+        says = "In an average copy no value of any column changes its share of all rows by more."
         yield PreflightLine(percent(preview["largest_shift"]), "largest shift", says)
         yield _detectability(preview)
 
@@ -261,14 +325,37 @@ def preflight_lines(preview: dict[str, Any]) -> Iterator[PreflightLine]:
         says = f"A leaked copy identifies none of {among} with confidence.{further}"
         yield PreflightLine("0", "leakers traced", says, caution=True)
     elif most == 1:
-        says = f"An unaltered copy identifies a leaker who acts alone among {among}; two who collude may escape.{further} {ESCAPES}"
+        says = f"A whole file identifies a leaker who acts alone among {among}; two who collude may escape.{further} {ESCAPES}"
         yield PreflightLine("1", "leaker at a time", says)
     else:
         says = (
-            f"Copies combined in one of the five ways that were simulated identify one of up to {most} colluding recipients "
+            f"Copies combined in any of the eight ways that were simulated identify one of up to {most} colluding recipients "
             f"among {among}.{further} {ESCAPES}"
         )
         yield PreflightLine(f"{most}", "may collude", says)
+
+
+def _bait_lines(preview: dict[str, Any]) -> Iterator[PreflightLine]:
+    """Decoys as published: what each copy gets and lacks, and whom they do not find."""
+    low, high = preview["factors"]
+    says = (
+        f"Each of {preview['recipients']:,} recipients gets {preview['decoys']:,} decoy classes of its own, of "
+        f"{preview['candidates']:,} candidates; {low:.2f} to {high:.2f} times as risky as the riskiest person."
+    )
+    yield PreflightLine(f"{preview['decoys']:,}", "decoys per copy", says)
+    says = (
+        f"Each copy alone holds {preview['alone']:,} real classes and lacks {preview['removed']:,} that another one holds alone "
+        f"(removal by {preview['removal']}): at most this share of the people."
+    )
+    yield PreflightLine(percent(preview["most_lost"]), "of people lost", says)
+    says = "In no copy does a column change by more: half the sum of the changes of its shares."
+    yield PreflightLine(percent(preview["largest_shift"]), "largest shift", says)
+    says = (
+        "A class that only one of several colluding copies holds is a decoy with this probability, n_d/(n_d + n_e), for "
+        "recipients who have nothing but their copies."
+    )
+    yield PreflightLine(percent(preview["probability_of_decoy"]), "is a decoy", says)
+    yield PreflightLine("1.00", "AUC by look-alikes", preview["warning"], caution=True)
 
 
 def _detectability(preview: dict[str, Any]) -> PreflightLine:
@@ -277,7 +364,7 @@ def _detectability(preview: dict[str, Any]) -> PreflightLine:
     says = f"How well a classifier distinguishes decoys from real classes: 0.5 is guessing, and up to {preview['floor']:.2f} may be chance."
     if detectable:
         says += " A recipient who tries may find some of the decoys."
-    return PreflightLine(f"{auc:.2f}", "classifier (AUC)", f"{says} {RECOGNISED}", detectable)
+    return PreflightLine(f"{auc:.2f}", "classifier (AUC)", f"{says} {BORROWED}", detectable)
 
 
 # -- API --------------------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from pydantic import Field
 from sqlalchemy import Connection, Row, insert, select
 
 from discreet.errors import DiscreetError
+from discreet.releases.bait_release import BAIT_NAMES, BaitSettings
 from discreet.releases.delivery.repository import StoredRelease
 from discreet.releases.delivery.service import Registry
 from discreet.releases.marks.codebook import Law
@@ -246,7 +247,21 @@ class NewPlan(Strict):
     recipients: list[Name] = Field(min_length=1, max_length=MOST_RECIPIENTS)
     k: int = Field(default=5, ge=2, le=10**6)
     suppression: float = Field(default=0.1, ge=0, le=1)
+    levels: dict[str, Annotated[int, Field(ge=0, le=1_000)]] | None = Field(default=None, max_length=500)
+    """Taken as given, instead of searched: the levels of a table that was made before."""
     law: Annotated[str, Field(min_length=1, max_length=80)] = "0.2/0.5"
+    mode: Literal["marks", "bait"] = "marks"
+    """Marks, or decoys as published (AnonTokens) against recipients without a list of the population."""
+    decoys: Annotated[int | None, Field(ge=1, le=10**4)] = None
+    """Bait: decoy classes per recipient [10]."""
+    removal: Literal["random", "size", "risk"] | None = None
+    """Bait: which real classes hide decoys [risk]."""
+    budget: Annotated[float | None, Field(ge=0, le=1)] = None
+    """Bait: the share of classes that a copy may lose [0.05]."""
+    least_factor: Annotated[float | None, Field(ge=1, le=10**6)] = None
+    """Bait: the least risk multiplication factor [1]."""
+    most_factor: Annotated[float | None, Field(ge=1, le=10**6)] = None
+    """Bait: the largest one [none]."""
     format: Literal["parquet", "csv", "csv.gz"] = "parquet"
     population_source: Answer = ""
     population_licence: Answer = ""
@@ -269,6 +284,7 @@ def content_of(context: Context, wanted: NewPlan) -> dict[str, Any]:
         check_names([wanted.name], "release")
         check_names(wanted.recipients, "recipient")
         Law.parse(wanted.law)
+        BaitSettings.checked(wanted.mode, {name: getattr(wanted, name) for name in BAIT_NAMES})
         Gates(
             population_source=wanted.population_source.strip(),
             population_licence=wanted.population_licence.strip(),

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection
 from starlette.responses import Response
 
 from discreet.misuse.elicitation import Compare, Interview, Question
+from discreet.misuse.evaluation import compare_methods, study_files
 from discreet.web.accounts import accounts
 from discreet.web.accounts.accounts import Account
 from discreet.web.framework.context import Context, Here, by_number, go, or_again
@@ -16,9 +20,11 @@ from discreet.web.framework.forms import Form
 from discreet.web.framework.problems import Problem
 from discreet.web.framework.route import Loads, Page, Route, Submit, numbered
 from discreet.web.sensitivity import store as studies
-from discreet.web.sensitivity.store import SensitivityVersion, StoredInterview, Study, contradiction, text_of, together
+from discreet.web.sensitivity.store import SensitivityVersion, StoredInterview, Study, contradiction, together
 
 LONGEST_NAME, LONGEST_TEXT = 80, 8_000
+LONGEST_ANSWER = 3_600
+"""Seconds after which nobody was answering any more."""
 RATINGS = 25
 
 STUDY = by_number("study", studies.find)
@@ -89,12 +95,14 @@ def panel_page(context: Here) -> Response:
     except Problem as problem:
         combined, waiting = None, problem.problem
     asked = {interview.account for interview in interviews}
+    said_something = [one.talk for one in interviews if one.talk.pairs and one.talk.rated]
     return context.page(
         "study.html",
         study=study,
         experts=[(interview, contradiction(interview)) for interview in interviews],
         found=combined,
         waiting=waiting,
+        methods=compare_methods(said_something) if said_something else None,
         versions=versions,
         others=[expert for expert in _experts(context) if expert.id not in asked],
     )
@@ -120,6 +128,20 @@ def again(context: Here) -> Response:
         disputed = together(studies.interviews(connection, study.id)).disputed
         asked = studies.ask_again(connection, study.id, disputed, most=studies.AGAIN, now=context.site.stamp())
     return _panel(study, said="again" if asked else "agreed")
+
+
+def take_study(context: Here) -> Response:
+    """Answers with their times and scores by method, recorded before they are sent."""
+    study: Study = context.loaded
+    with context.site.store.reading() as connection:
+        talks = [interview.talk for interview in studies.interviews(connection, study.id)]
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in study_files(talks).items():
+            archive.writestr(name, text)
+    context.act("misuse.asked", study.subject, act="exported", experts=len(talks))
+    headers = {"Content-Disposition": 'attachment; filename="study.zip"'}
+    return Response(content.getvalue(), media_type="application/zip", headers=headers)
 
 
 def close(context: Here) -> Response:
@@ -155,7 +177,7 @@ def make_version(context: Here) -> Response:
 def version_page(context: Here) -> Response:
     """One version: the sections for the policy."""
     version: SensitivityVersion = context.loaded
-    return context.page("version.html", version=version, toml=text_of(version.content, version.digest))
+    return context.page("version.html", version=version, overdue=version.reminder(context.site.stamp()[:10]))
 
 
 # -- an expert's answers: one question to a page, stopped and resumed at any time ----------------------------------------
@@ -183,7 +205,10 @@ def sensitivity_page(context: Here) -> Response:
     with context.site.store.reading() as connection:
         mine = studies.of_expert(connection, context.owner.id)
         every = studies.everything(connection) if context.may("sensitivity.change") else []
-    return context.page("sensitivity.html", mine=mine, every=every)
+        newest = {study.id: studies.versions(connection, study.id)[:1] for study in every}
+    today = context.site.stamp()[:10]
+    overdue = {number: found[0].reminder(today) for number, found in newest.items() if found}
+    return context.page("sensitivity.html", mine=mine, every=every, overdue=overdue)
 
 
 def question_page(context: Here) -> Response:
@@ -214,7 +239,10 @@ def answer(context: Here) -> Response:
     question = interview.talk.next_question()
     if question is None or asked != named(question):
         return go(f"/sensitivity/{study.id}/question", said="moved-on")
-    return _keep(context, interview.talk.answer(question, value_of(question, said)))
+    # The time since the answer before; a break of an hour or more is no answering.
+    pause = (datetime.fromisoformat(context.site.stamp()) - datetime.fromisoformat(interview.changed)).total_seconds()
+    seconds = pause if interview.talk.answers and 0 <= pause < LONGEST_ANSWER else None
+    return _keep(context, interview.talk.answer(question, value_of(question, said), seconds=seconds))
 
 
 def undo(context: Here) -> Response:
@@ -320,6 +348,7 @@ SENSITIVITY_ROUTES: tuple[Route, ...] = (
     Page(f"{_AT}/panel", "sensitivity.change", panel_page, loads=STUDY),
     Submit(f"{_AT}/invite", "sensitivity.change", invite, loads=STUDY),
     Submit(f"{_AT}/again", "sensitivity.change", again, loads=STUDY),
+    Submit(f"{_AT}/export", "sensitivity.change", take_study, loads=STUDY),
     Submit(f"{_AT}/close", "sensitivity.change", close, loads=STUDY),
     Submit(f"{_AT}/reopen", "sensitivity.change", close, loads=STUDY),
     Submit(f"{_AT}/versions", "sensitivity.change", make_version, loads=STUDY),

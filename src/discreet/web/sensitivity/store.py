@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from itertools import pairwise
 from typing import Any
 
@@ -21,6 +22,8 @@ from discreet.misuse import Sensitivity
 from discreet.misuse.elicitation import Interview, Item, combine, sections, toml
 from discreet.misuse.elicitation.comparisons import TOLERABLE
 from discreet.misuse.elicitation.items import REST
+from discreet.misuse.sensitivity import reminder
+from discreet.policy.model import Misuse
 from discreet.report.toolkit.words import plural
 from discreet.store.tables.web import ACCOUNT, INTERVIEW, SENSITIVITY, STUDY
 from discreet.store.transitions import update_one
@@ -84,6 +87,16 @@ class SensitivityVersion:
     content: dict[str, Any]
     owner: str
     made: str
+
+    @property
+    def toml(self) -> str:
+        """The sections for the policy, with the day they were made."""
+        return text_of(self.content, self.digest, elicited=self.made[:10])
+
+    def reminder(self, today: str) -> str:
+        """A sentence if experts said this long ago."""
+        tables = {name: {"elicited": self.made[:10]} for name in self.content["sensitivity"]}
+        return reminder(tables, date.fromisoformat(today), days=Misuse().review_days)
 
 
 _STUDIES = select(STUDY, ACCOUNT.c.name.label("owner")).join(ACCOUNT, ACCOUNT.c.id == STUDY.c.account)
@@ -278,12 +291,14 @@ def together(interviews: Sequence[StoredInterview]) -> Combined:
     return Combined(panel.experts, rows, disputed, panel.agreement, digest, text_of(content, digest), content)
 
 
-def text_of(content: dict[str, Any], digest: str) -> str:
+def text_of(content: dict[str, Any], digest: str, *, elicited: str = "") -> str:
     """The sections of a version for the policy."""
     experts = plural(len(content["experts"]), "expert", "experts")
     tau = content["agreement"]
     agreement = "" if tau is None else f", agreement (Kendall's tau) {tau:.2f}"
-    return toml(content["sensitivity"], notes=[f"Sensitivity version {digest}, from {experts}{agreement}."])
+    return toml(
+        content["sensitivity"], notes=[f"Sensitivity version {digest}, from {experts}{agreement}."], elicited=elicited
+    )
 
 
 def contradiction(interview: StoredInterview) -> str:

@@ -98,6 +98,7 @@ function mark() {
 }
 
 for (const exact of form.querySelectorAll("[data-stops]")) slide(exact);
+for (const written of form.querySelectorAll(".written")) written.addEventListener("input", soon);
 for (const choice of form.querySelectorAll("select")) choice.addEventListener("change", ask);
 form.querySelector(".lab-send").hidden = true;
 form.addEventListener("submit", (event) => {

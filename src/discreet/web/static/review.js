@@ -143,6 +143,28 @@ document.addEventListener("click", (event) => {
     open(cell);
   }
 });
+// In a study what a participant looks at is part of the log: which cell, from when on, for how long, in milliseconds.
+const decision = document.querySelector("form.choices");
+const looked = [];
+let looking = null;
+
+function look(cell) {
+  const now = Math.round(performance.now());
+  if (looking && looking.cell !== cell?.id && now - looking.from >= 100 && looked.length < 500) {
+    looked.push([Number(looking.cell.slice(5)), looking.from, now - looking.from]);
+  }
+  if (!cell) looking = null;
+  else if (looking?.cell !== cell.id) looking = { cell: cell.id, from: now };
+}
+if (decision.elements.looked) {
+  document.addEventListener("mouseover", () => look(document.querySelector("#review tr.cell:hover")));
+  document.addEventListener("focusin", () => look(focused()));
+  decision.addEventListener("submit", () => {
+    look(null);
+    decision.elements.looked.value = JSON.stringify(looked);
+    decision.elements.since.value = String(Math.round(performance.now()));
+  });
+}
 document.addEventListener("focusin", follow);
 document.addEventListener("focusout", follow);
 document.addEventListener("mouseover", follow);

@@ -1,0 +1,1 @@
+"""The web application as its operator sees it: figures, notices, and the watch."""
