@@ -1,8 +1,7 @@
 """What the gateway costs, beside pgbouncer and a direct connection in the same run: python -m benchmarks.gateway
 
 CPU time of the proxy's own process, from the scheduler (/proc/PID/schedstat), best of several rounds in turn. Bars: a simple
-transaction costs at most twice pgbouncer's CPU; a result of 100,000 rows by 10 columns held and parsed at most 130 ms, of
-which finding the cells takes at most 30 ms; a one-row result takes at most 100 microseconds longer than directly.
+transaction costs at most twice pgbouncer's CPU; a one-row result takes at most 100 microseconds longer than directly.
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from tests.servers import free_port, hurry, postgres_server
 
-from discreet.gateway import Allow, Gateway, Hold, Release, Settings, parse_upstream
+from discreet.gateway import Allow, Gateway, Settings, parse_upstream
 from discreet.gateway.net.server import loop_factory
 
 ROUNDS = 9  # short ones, in turn, so that the best of them meets a quiet moment
@@ -32,31 +31,18 @@ BIG = (
     "SELECT g, g * 2, (g % 97)::text, md5(g::text), g::numeric / 7, date '2000-01-01' + g % 9000, 'abc', g % 5, "
     f"NULLIF(g % 3, 0), g::float8 / 3 FROM generate_series(1, {ROWS}) g"
 )
-JUDGES = ("open", "allowing", "holding")
+JUDGES = ("open", "allowing")
 
 
-class Counting:
-    """A watch that allows, or holds, looks at every cell, and releases; it counts the time that finding cells takes."""
-
-    def __init__(self, *, holds: bool) -> None:
-        self._verdict = Hold("all", undo=False) if holds else Allow()
+class Allowing:
+    """A watch that lets everything pass."""
 
     def statement(self, request: Any) -> Any:
         """Run it."""
-        return self._verdict
+        return Allow()
 
-    def described(self, token: Any, columns: Any) -> None:
-        """Seen."""
-
-    def result(self, token: Any, held: Any) -> Any:
-        """Find the cells, and let them go."""
-        if held.rows < ROWS:
-            held.cells()
-            return Release()
-        begin = time.process_time()
-        held.cells()
-        print(f"cells {time.process_time() - begin}", flush=True)
-        return Release()
+    def cursor(self, name: str) -> None:
+        """There is none."""
 
     def delivered(self, token: Any, rows: int) -> None:
         """Noted."""
@@ -64,12 +50,11 @@ class Counting:
     def lost(self, token: Any, rows: int) -> None:
         """Noted."""
 
-    def report(self, fields: Mapping[str, str], notice: bool) -> Mapping[str, str]:
-        """As it is."""
-        return fields
-
-    def changed(self, name: str, value: str) -> None:
+    def transaction_ended(self) -> None:
         """Noted."""
+
+    def cancel(self) -> None:
+        """Nothing runs."""
 
     def closed(self) -> None:
         """Done."""
@@ -83,7 +68,7 @@ class Choosing:
 
     def admit(self, who: Any) -> Any:
         """The watch of the name."""
-        return None if self._name == "open" else Counting(holds=self._name == "holding")
+        return None if self._name == "open" else Allowing()
 
 
 def factory(name: str) -> Any:
@@ -187,7 +172,7 @@ def transactions(proxies: dict[str, tuple[int, int]]) -> None:
             print(f"{kind + ', ' + name:44}{cost * 1e6:8.1f} us CPU per transaction {ratio}")
 
 
-def big_results(proxies: dict[str, tuple[int, int]], logs: dict[str, Path]) -> None:
+def big_results(proxies: dict[str, tuple[int, int]]) -> None:
     """CPU for a result of 100,000 by 10, in text and binary."""
     for binary in (False, True):
         best: dict[str, float] = {}
@@ -196,8 +181,6 @@ def big_results(proxies: dict[str, tuple[int, int]], logs: dict[str, Path]) -> N
                 best[name] = min(best.get(name, 9e9), _fetch(port, pid, binary=binary))
         for name, cost in best.items():
             print(f"{ROWS} x {COLUMNS}, {'binary' if binary else 'text'}, {name:28}{cost * 1e3:8.1f} ms CPU")
-    cells = [float(word) for word in re.findall(r"cells ([\d.e-]+)", logs["holding"].read_text(encoding="utf-8"))]
-    print(f"{'  of which finding the cells':44}{min(cells) * 1e3:8.1f} ms CPU  (bar 30)")
 
 
 def _fetch(port: int, pid: int, *, binary: bool) -> float:
@@ -238,21 +221,16 @@ def main() -> None:
         proxies: dict[str, tuple[int, int]] = {}
         if found := bouncer(stack, folder, host):
             proxies["pgbouncer"] = found
-        logs = {}
         for loop in ("usual", "asyncio") if loop_factory() else ("usual",):
             for judge in JUDGES:
                 name = judge if loop == "usual" else f"{judge} (without uvloop)"
-                logs[name] = folder / f"{judge}-{loop}.log"
+                log = folder / f"{judge}-{loop}.log"
                 words = [sys.executable, "-m", "benchmarks.gateway", "gateway", url, judge, loop]
-                running = stack.enter_context(started(words, log=logs[name]))
-                proxies[name] = port_of(logs[name]), running.pid
-        steps: tuple[Callable[[], None], ...] = (
-            lambda: transactions(proxies),
-            lambda: big_results(proxies, logs),
-            lambda: latencies(proxies, host),
-        )
-        for step in steps:
-            step()
+                running = stack.enter_context(started(words, log=log))
+                proxies[name] = port_of(log), running.pid
+        transactions(proxies)
+        big_results(proxies)
+        latencies(proxies, host)
 
 
 def bench_setup(host: str) -> None:

@@ -1,7 +1,7 @@
 """How long one row takes, for one session and for fifty: python -m benchmarks.gateway_latency
 
 pgbench asks directly (Unix socket), through pgbouncer, through a gateway that governs nobody, and through one that governs, in
-turn and in the same run, for a row of a table that is not governed (allowed) and for one that is (held, scored, released; seen
+turn and in the same run, for a row of a table that is not governed (allowed) and for one that is (answered; seen
 before). Printed are the median and the 99th percentile of all transactions, and what each way adds to a direct connection.
 """
 
@@ -16,7 +16,7 @@ from benchmarks.gateway import bouncer, port_of, started
 from benchmarks.gateway_scoring import ONE, OTHER, benched, governed, server
 
 WARMING, SECONDS = 1, 2
-KINDS = {"allowed": OTHER, "held": ONE.replace("200", "50")}  # few enough to have been seen after the first second
+KINDS = {"allowed": OTHER, "answered": ONE.replace("200", "50")}  # few enough to have been seen after the first second
 
 
 def percentiles(folder: Path) -> tuple[float, float]:
@@ -43,7 +43,7 @@ def measured(places: dict[str, tuple[int | str, str]], folder: Path, *, kind: st
     for name, (median, late) in found.items():
         added = f"{median - floor[0]:+7.0f} {late - floor[1]:+7.0f}"
         print(
-            f"one row, {kind:7}, {sessions:2} sessions, {name:12} p50 {median:7.0f} us  p99 {late:7.0f} us  added {added}",
+            f"one row, {kind:8}, {sessions:2} sessions, {name:12} p50 {median:7.0f} us  p99 {late:7.0f} us  added {added}",
             flush=True,
         )
 

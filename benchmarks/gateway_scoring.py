@@ -1,7 +1,7 @@
-"""What deciding costs: results of a governed table, held, scored with all that the user has seen, and released.
+"""What deciding costs: answers about a governed table, added to all that the user has seen.
 
 Beside a gateway that only passes on and, where it is installed, pgbouncer, in the same run. Bars: a result of 100,000 rows by
-10 columns held and scored at most 130 ms CPU; a one-row result that tells nothing new at most 100 microseconds longer than
+10 columns at most 130 ms CPU; a one-row result that tells nothing new at most 100 microseconds longer than
 directly; a simple transaction of a governed user that touches no governed table at most twice pgbouncer's CPU.
 """
 

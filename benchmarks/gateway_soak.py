@@ -1,6 +1,6 @@
 """Minutes of mixed clients at a gateway that enforces: python -m benchmarks.gateway_soak --minutes 10
 
-psycopg (sync and async) and asyncpg ask for what is allowed, held, refused and denied, cancel what they asked for, and vanish in
+psycopg (sync and async) and asyncpg ask for what is allowed, answered, refused and denied, cancel what they asked for, and vanish in
 the middle of a result. At the end: no answer that should not have been, memory that does not grow, no descriptor and no session
 left behind, the exposures in the store equal to a plain recomputation from the rows that the clients received, and a ledger
 that verifies. Exit status 1 if any of that is not so.
@@ -116,7 +116,7 @@ def _refused(notes: Notes, connection: Any, text: str) -> None:
 
 
 def _expect(notes: Notes, rows: Sequence[Any], low: int, high: int) -> None:
-    notes.count("held and released")
+    notes.count("answered")
     if sorted(row[0] for row in rows) != list(range(low, high + 1)):
         notes.failed("rows", AssertionError(f"{len(rows)} rows came in place of {high - low + 1}"))
 

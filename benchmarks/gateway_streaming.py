@@ -1,8 +1,7 @@
 """What a gateway holds in memory while 10,000,000 rows stream through it: python -m benchmarks.gateway_streaming
 
 A user who is not governed (bytes are passed on), a governed one who reads a table that is not (messages are followed), and one who
-reads a governed table (rows are held until the bound, then the result is refused and the rest of it drained). Beside them
-pgbouncer, and how long a direct connection takes.
+reads a governed table (the answer is refused at the bound of `--held`). Beside them pgbouncer, and how long a direct connection takes.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ def show(name: str, where: int | str, user: str, text: str, pid: int | None = No
     begin = time.perf_counter()
     number, last = stream(where, user, text)
     passed = time.perf_counter() - begin
-    what = "refused" if b"42501" in last else f"{number / 2**20:.0f} MiB"
+    what = "refused" if b"54000" in last else f"{number / 2**20:.0f} MiB"
     memory = f"  memory {before:5.0f} MiB before, {peak(pid):5.0f} at most, CPU {cpu(pid) - used:5.2f} s" if pid else ""
     print(f"{ROWS} rows, {name:40} {what:>8} in {passed:5.1f} s{memory}", flush=True)
 
@@ -83,7 +82,7 @@ def main() -> None:
             show("pgbouncer", found[0], "postgres", FREE, found[1])
         show("not governed", port_of(log), "postgres", FREE, opened.pid)
         show("governed, a table that is not", port, "analyst", FREE, pid)
-        show(f"governed, held up to {BOUND} MiB", port, "analyst", HELD, pid)
+        show(f"governed, an answer of up to {BOUND} MiB", port, "analyst", HELD, pid)
 
 
 if __name__ == "__main__":

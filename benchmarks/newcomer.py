@@ -93,9 +93,11 @@ class Newcomer:
         self.page.get_by_label(label, exact=True).fill(text)
 
     def bring(self, label: str, file: Path) -> None:
-        """Open the dialogue of the browser, find the file there, and open it."""
+        """Open the dialogue of the browser, find the file there, and open it; it is sent at once."""
         self._do(CLICK + "M" + CLICK + "BB")
-        self.page.get_by_label(label, exact=True).set_input_files(file)
+        with self.page.expect_navigation():
+            self.page.get_by_label(label, exact=True).set_input_files(file)
+        self.look()
 
     def confirm(self, columns: tuple[str, ...]) -> None:
         """Think about every column's role."""
@@ -184,11 +186,8 @@ def steps(newcomer: Newcomer, link: str, file: Path) -> None:
     newcomer.follow(link)
     newcomer.write("Name of the account", NAME)
     newcomer.write("Password", PASSWORD)
-    newcomer.write("The same password again", PASSWORD)
     newcomer.press("button", "Make the first account")
-    newcomer.press("link", "Add a data set")
     newcomer.bring("File", file)
-    newcomer.press("button", "Upload")
     newcomer.wait_for("button", "Confirm all roles and measure the risk")
     newcomer.confirm(COLUMNS)
     newcomer.choose("Role of plan", "quasi")

@@ -7,7 +7,7 @@ classifier against scikit-learn's on the same rows, and ways of filling decoys a
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -146,47 +146,40 @@ def show_filling(cases: Sequence[tuple[int, Any, Any]]) -> None:
 
 
 def imitations(linked: Any, table: Any) -> Iterator[tuple[str, Any]]:
-    """Half of the small classes, and rows made up for each from classes of the other half and large ones."""
-    from discreet.releases.decoys.donors import Donors, neighbours
-    from discreet.releases.decoys.nearest_classes import Space
-    from discreet.releases.decoys.synthesis import Splicer, weights
-    from discreet.releases.marks.pairing import labels_of, some
+    """Half of the small classes, and rows for each from classes of the other half and large ones."""
+    from discreet.releases.decoys.detectability import LabelledRows, measured
+    from discreet.releases.decoys.donors import DonorColumn, Donors
+    from discreet.releases.decoys.matching import PredictiveMeans, QuasiViews, nearest_donors, targets_of
 
     generator, released = np.random.default_rng(1), linked.released
     donors = Donors.fetch(table, released, np.ones(len(released), dtype=bool), drop=())
     small = generator.permutation(np.flatnonzero(released.sizes <= 20))[:150]
-    givers = np.setdiff1d(np.arange(len(released)), small)
-    space = Space(some(released, givers), weights(released, donors))
-    sizes, width, splicer = released.sizes[small], len(donors.columns), Splicer.of(donors)
-    near = neighbours(space, some(released, small), sizes, generator)
-    pools = [np.concatenate([donors.rows[place] for place in givers[one].tolist()]) for one in near]
-    ways: dict[str, Callable[[Any, int], Any]] = {
-        "independent marginals": lambda pool, size: generator.integers(0, len(donors), (size, width)),
-        "column by column": lambda pool, size: np.stack([generator.choice(pool, size) for _ in range(width)], axis=1),
-        "straight copies": lambda pool, size: np.repeat(generator.choice(pool, size)[:, None], width, axis=1),
-        "spliced (ours)": lambda pool, size: splicer.rows(pool, size, np.zeros((size, width), dtype=bool), generator),
+    giving = np.flatnonzero(~np.isin(donors.owners, small))
+    sizes, width = released.sizes[small], len(donors.columns)
+    views = QuasiViews.of(linked.data, linked.population)
+    codes, (targets, weights) = views.codes(released), targets_of(donors.columns)
+    points = PredictiveMeans.of(views, codes[donors.owners], targets).points(codes, weights)
+    nobody = [-1] * len(small)
+    taken = nearest_donors(points, donors.owners[giving], points[small], sizes, nobody, generator)
+    count = int(sizes.sum())
+    matched = giving[np.concatenate([taken[place] for place in range(len(small))])]
+    ways = {
+        "independent marginals": generator.integers(0, len(donors), (count, width)),
+        "rows dealt out": np.repeat(generator.choice(giving, count, replace=False)[:, None], width, axis=1),
+        "rows that match (ours)": np.repeat(matched[:, None], width, axis=1),
     }
-    for name, way in ways.items():
-        made = np.concatenate([way(pool, int(size)) for pool, size in zip(pools, sizes, strict=True)])
-        yield name, shown(donors, released, small, labels_of(released, small), made)
-
-
-def shown(donors: Any, released: Any, small: Any, labels: Sequence[Any], made: Any) -> Any:
-    """Real classes, then their imitations."""
-    from discreet.releases.decoys.detectability import LabelledRows
-    from discreet.releases.decoys.donors import DonorColumn
-
-    rows = np.concatenate([donors.rows[place] for place in small.tolist()])
-    owners = np.repeat(np.arange(2 * len(small)), np.concatenate([released.sizes[small]] * 2))
-    quasi = [
-        DonorColumn.of(name, [labels[owner % len(small)][place] for owner in owners.tolist()])
-        for place, name in enumerate(released.names)
-    ]
-    others = [
-        DonorColumn.of(column.name, [column.cells[row] for row in [*rows.tolist(), *made[:, place].tolist()]])
-        for place, column in enumerate(donors.columns)
-    ]
-    return LabelledRows([*quasi, *others], owners, np.repeat([False, True], len(small)))
+    real = np.concatenate([donors.rows[place] for place in small.tolist()])
+    owners = np.repeat(np.arange(2 * len(small)), np.concatenate([sizes] * 2))
+    for name, made in ways.items():
+        columns = [
+            DonorColumn.of(column.name, [column.cells[row] for row in [*range(len(donors)), *made[:, place].tolist()]])
+            for place, column in enumerate(donors.columns)
+        ]
+        places = np.concatenate([donors.owners, np.repeat(small, sizes)])
+        rows = np.concatenate([real, np.arange(len(donors), len(donors) + count)])
+        measures = {name: values[rows] for name, values in measured(columns, views, codes[places]).items()}
+        shown = [DonorColumn.of(column.name, [column.cells[row] for row in rows.tolist()]) for column in columns]
+        yield name, LabelledRows(shown, owners, np.repeat([False, True], len(small)), measures)
 
 
 def halves(exhibit: Any) -> Iterator[Any]:
@@ -212,9 +205,10 @@ def theirs(exhibit: Any) -> float:
 
     from discreet.releases.decoys.detectability import auc
 
-    cells = np.stack([one.codes if one.numbers is None else one.numbers for one in exhibit.columns], axis=1).astype(
-        float
-    )
+    cells = np.stack(
+        [*(one.codes if one.numbers is None else one.numbers for one in exhibit.columns), *exhibit.measures.values()],
+        axis=1,
+    ).astype(float)
     owners, count = exhibit.owners, np.bincount(exhibit.owners)
     means = np.stack([np.bincount(owners, weights=column) / count for column in cells.T], axis=1)
     squares = np.stack([np.bincount(owners, weights=column**2) / count for column in cells.T], axis=1)

@@ -1,6 +1,6 @@
 """Who is named, how soon, and how often wrongly? Releases traced in a simulated state.
 
-python -m benchmarks.releases_tracing [innocents claims files speed]
+python -m benchmarks.releases_tracing [innocents claims files power accused speed]
 
 A state like State 3 of the AnonTokens paper (3.5 million people, a 1 % sample, k = 5), marks in the ambiguity band with
 paired decoys, 20 recipients, the law 0.2/0.5, alpha = 1e-3 (`benchmarks.releases_world`).
@@ -9,7 +9,9 @@ paired decoys, 20 recipients, the law 0.2/0.5, alpha = 1e-3 (`benchmarks.release
   claims      claims until somebody is named: one leaker, two and three who collude by intersection, riskiest first; and
               the paper's decoys, which no two recipients share
   files       5 % of the rows of a copy; copies of two and three put together in five ways
-  speed       20 recipients, 2,000 marks, 60,000 dummies
+  power       one to ten who collude, by eight strategies, with as many marks as the plan says they take; whole files
+  accused     20,000 families of 20 innocent recipients by the joint e-value of a file made of copies of others
+  speed       20 recipients, 2,000 marks
 """
 
 from __future__ import annotations
@@ -24,10 +26,13 @@ from benchmarks.measure import best_of, run_parts
 from benchmarks.releases_world import World, world
 from discreet.kernel import Classes
 from discreet.kernel.arrays import Flags, Ints
+from discreet.releases import power
 from discreet.releases.marks.codebook import Codebook, Marks
+from discreet.releases.marks.row_marks import ROW_LAW
 from discreet.releases.population_link import Linked
-from discreet.releases.tracing.case import Traceable
+from discreet.releases.tracing.case import SuspectTable, Traceable
 from discreet.releases.tracing.evidence import log_e_paths, threshold
+from discreet.releases.tracing.joint_evidence import SeenMarks
 from discreet.releases.tracing.trace import trace_leak
 
 RECIPIENTS, ALPHA = 20, 1e-3
@@ -215,20 +220,56 @@ def large(marks: int = 2_000) -> Traceable:
 
 
 def speed() -> None:
-    """What a trace of a file costs, against the floor of drawing the dummies."""
+    """What a trace of a file costs, against counting it."""
     release = large()
     book = release.codebook
     held = [book.marks.labels[place] for place in np.flatnonzero(book.present[0])]
     rows = [{"zip": zip_} for (zip_,) in held for _ in range(2)] + [{"zip": f"{n:05}"} for n in range(1_000, 5_000)]
     traced = best_of(lambda: trace_leak(release, rows).accused, 3)
-    drawn = best_of(lambda: [book.drawn(2_000, np.random.default_rng(1)).sum() for _ in range(30)], 3)
-    print(f"{len(book.marks):,} marks, {RECIPIENTS} recipients, 60,000 dummies: {traced.answer} named")
+    counted = best_of(lambda: SuspectTable.of(rows).counted(["zip"]).counts.sum(), 3)
+    print(f"{len(book.marks):,} marks, {RECIPIENTS} recipients: {traced.answer} named")
     print(
-        f"  trace {traced.cpu:.2f} CPU s, {traced.wall:.2f} s, peak {traced.peak_mb:.0f} MB; drawing the dummies alone {drawn.cpu:.2f} CPU s: {traced.cpu / drawn.cpu:.2f}x"
+        f"  trace {traced.cpu:.2f} CPU s, {traced.wall:.2f} s, peak {traced.peak_mb:.0f} MB; counting the file alone {counted.cpu:.2f} CPU s: {traced.cpu / counted.cpu:.2f}x"
     )
 
 
-PARTS = {"speed": speed, "innocents": innocents, "claims": claims, "files": files}
+def powers() -> None:
+    """How often one of those who collude is named with the marks that the plan says it takes."""
+    random = np.random.default_rng(12)
+    print(f"{'who collude, marks':20}" + "".join(f"{strategy:>14}" for strategy in power.STRATEGIES))
+    for colluding, marks in power.NEEDED.items():
+        runs, wrong, cells = max(8, 120 // colluding), 0, ""
+        for strategy in power.STRATEGIES:
+            found = [power.named(ROW_LAW, marks, colluding, strategy, random) for _ in range(runs)]
+            wrong += sum(innocent for _, innocent in found)
+            cells += f"{np.mean([named for named, _ in found]):14.2f}"
+        print(f"{f'{colluding}, {marks:,}':20}{cells}   {wrong} innocents in {8 * runs} runs", flush=True)
+
+
+def accused(families: int = 20_000, marks: int = 60) -> None:
+    """False accusations by the joint e-value."""
+    random, wrong = np.random.default_rng(13), 0
+    for run in range(families):
+        chances = ROW_LAW.probabilities(random.random(marks))
+        others = random.random((1 + run % 4, marks)) < chances
+        shown = power.shown_by(others, power.STRATEGIES[run % len(power.STRATEGIES)], random)
+        seen = SeenMarks(chances, np.where(shown, -0.02, -3.9), np.where(shown, -3.9, -0.02))
+        e_values = seen.log_e_values(random.random((RECIPIENTS, marks)) < chances)
+        wrong += bool((e_values >= np.log(RECIPIENTS / ALPHA)).any())
+    bound = ALPHA + 3 * np.sqrt(ALPHA / families)
+    print(
+        f"{families:,} families of {RECIPIENTS}: {wrong / families:.5f} accused; the bound with three standard errors is {bound:.5f}"
+    )
+
+
+PARTS = {
+    "speed": speed,
+    "innocents": innocents,
+    "claims": claims,
+    "files": files,
+    "power": powers,
+    "accused": accused,
+}
 
 
 def main(parts: list[str] | None = None) -> None:

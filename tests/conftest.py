@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,10 @@ from hypothesis import settings
 
 from tests.servers import fresh_schema, hurry, postgres_server, roomy_memory, spark_session
 from tests.swift import PYTHON, waiting
+
+# Compiled files are kept, whatever the machine's habit: tests start hundreds of processes.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 if room := roomy_memory():
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", room)  # where pytest makes its temporary folders
@@ -46,7 +51,8 @@ def together(nodeid: str, root: Path) -> str:
 
 @cache
 def _makes_once(file: Path) -> bool:
-    return 'scope="module"' in file.read_text(encoding="utf-8")
+    text = file.read_text(encoding="utf-8")
+    return 'scope="module"' in text or "\n@cache\n" in text
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

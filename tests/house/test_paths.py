@@ -17,6 +17,7 @@ import psycopg
 import pytest
 
 import discreet
+from discreet.anonymity.lattice.native_engine import library
 from discreet.cli.main import cli
 from discreet.ledger import Ledger
 from discreet.linkage.review import reveal as door
@@ -28,7 +29,7 @@ from tests.linkage.worlds import registered
 
 SOURCE = Path(discreet.__file__).parent
 PAGE = Path(__file__).parents[2] / "docs" / "contribute" / "architecture.md"
-MOST = {"assess": 34, "anonymise": 48, "release and trace": 125, "a governed SELECT": 71, "a reveal": 48}
+MOST = {"assess": 34, "anonymise": 44, "release and trace": 125, "a governed SELECT": 71, "a reveal": 48}
 """Files that took part before the tree was planned again."""
 NEARLY = 3
 """Files that may take part once more or once less: what a thread beside the path does is not always seen."""
@@ -92,6 +93,8 @@ def listed(path: str) -> tuple[int, list[str]]:
 
 def agree(path: str, walk: Walk) -> None:
     count, names = listed(path)
+    if library() is None:  # where installing found no C compiler, nothing calls it
+        names = [name for name in names if not name.endswith("/native_engine.py")]
     assert len(walk.files) < MOST[path]
     assert abs(count - len(walk.files)) <= NEARLY, sorted(walk.files)
     assert set(names) <= set(walk.files), sorted(set(names) - set(walk.files))

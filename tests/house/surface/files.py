@@ -59,7 +59,7 @@ def formats(folder: Path, inputs: Set[Path]) -> Items:
 
 def _columns(path: Path) -> str:
     if path.suffix == ".csv":
-        with path.open(encoding="utf-8", newline="") as file:
+        with path.open(encoding="utf-8", errors="replace", newline="") as file:  # one file is written in cp1252
             return f"columns {', '.join(next(csv.reader(file)))}"
     if path.suffix == ".parquet":
         schema = parquet.read_schema(path)
