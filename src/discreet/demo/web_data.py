@@ -39,7 +39,7 @@ from discreet.policy.gateway_section import AggregatesPolicy
 from discreet.releases.delivery.service import Opened, Registry
 from discreet.releases.preconditions import AGREEMENT
 from discreet.releases.tracing.case import SuspectTable
-from discreet.releases.tracing.trace import trace_leak
+from discreet.releases.tracing.trace import traced
 from discreet.sources import read
 from discreet.store.gateway_limits import PARTS, write_exposure
 from discreet.web.accounts import accounts
@@ -309,14 +309,15 @@ def bring_releases(site: Site) -> None:
             path = plan_workflow.hand_over(first, release, recipient)
             if recipient == LEAKER:
                 leaked = path.read_bytes()
-        opened = Opened(release, Registry(site.ledger).open(release))
+        registry = Registry(site.ledger)
+        opened = Opened(release, registry.open(release))
         with site.places.folder.workshop() as aside, zipfile.ZipFile(io.BytesIO(leaked)) as archive:
             lines = archive.read("data.csv").splitlines(keepends=True)
             file = aside / "found-on-a-forum.csv"
             file.write_bytes(b"".join(lines[: 1 + round(LEAKED * (len(lines) - 1))]))
             given = SuspectTable.of(read(file))
-            found = trace_leak(opened.traceable, SuspectTable(file.name, given.columns, given.counted))
-        tracing.keep(first, opened, found)
+            table = SuspectTable(file.name, given.columns, given.counted)
+            traced(registry, opened, partial(tracing.keep, first, opened), leak=table)
     _planned(second, "autumn-2026", AUTUMN)
 
 

@@ -27,7 +27,7 @@ CLAIMS = points("""
 - Each claim is brought to its class at the published levels; one claim per class counts, and only hits on marks. For a
   mark that a copy holds with probability p, a hit weighs 0.98/p if the recipient's copy holds it and 0.02/(1 − p) if
   not; for coalitions of c = 2 and 3 recipients 1 + (1 − p)/(c p) and 1 − 1/c. The e-value is the mean over c of the
-  products. It is 1 on average for an innocent recipient, at any time; a recipient is accused when it reaches N/alpha
+  products over all marks that were ever hit. It is 1 on average for an innocent recipient, at any time; a recipient is accused when it reaches N/alpha
   (Ville 1939).""")
 LEAK = points("""
 - Columns are recognised by name, and the level of each by its labels. At that granularity the rows of every copy and of
@@ -35,8 +35,8 @@ LEAK = points("""
   there, and rows that are not, is learnt from control rows, which every copy holds.
 - The e-value of a recipient is a product over marks of how likely what was seen is with its bit and the copies of up to
   nine others, divided by the average over both bits; how copies were put together is learnt from earlier marks. It is 1
-  on average for an innocent recipient, whatever the leaker did. A recipient is accused when it reaches N/alpha; the
-  p-value is one over it.""")
+  on average for an innocent recipient, whatever the leaker did. A recipient is accused when it reaches N/alpha,
+  where alpha is shared by all traced files of the release; the p-value is one over it.""")
 REFERENCES = points("""
 - Grünwald, P., de Heide, R. & Koolen, W. (2024). Safe testing. Journal of the Royal Statistical Society B 86(5).
 - Tardos, G. (2008). Optimal probabilistic fingerprint codes. Journal of the ACM 55(2).

@@ -108,6 +108,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("release fingerprints", f"{TOWN} --recipients 2 --k 1 --out fingerprints"),
     ("release fingerprints", f"{TOWN} --recipients 2 --k 1 --leaked fingerprints/copy-1.csv"),
     ("trace leak", "copies/north/data.csv --release spring"),
+    ("trace list", "--release spring"),
     ("trace claims", "copies/north/data.csv --release spring"),
     ("link init", "link/first.csv link/second.csv --spec link/link.toml --out project"),
     ("link pairs", "project --rule surname --review 6 --labels link/truth.csv"),

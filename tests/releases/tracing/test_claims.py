@@ -131,7 +131,7 @@ def test_own_audits_do_not_count(town: World) -> None:
     assert trace_claims(town.traceable, marks(town, held[18:])).standings == rest.standings
 
 
-def test_incidents_multiply_and_no_class_counts_twice(town: World) -> None:
+def test_incidents_count_together_however_they_are_grouped(town: World) -> None:
     held = np.flatnonzero(town.codebook.present[3])[:16]
     may, june = marks(town, held[:8]), marks(town, held[4:])
     first = trace_claims(town.traceable, may)
@@ -143,9 +143,8 @@ def test_incidents_multiply_and_no_class_counts_twice(town: World) -> None:
     assert as_trace.accused == ("Partner 04",)
     assert as_trace.incidents == (tuple(held[:8].tolist()), tuple(held[8:].tolist()))
     assert as_trace.counts["repeated"] == 4
-    fresh = trace_claims(town.traceable, marks(town, held[8:]))
-    for one in as_trace.standings:
-        assert one.log10_e == pytest.approx(of(first, one.recipient).log10_e + of(fresh, one.recipient).log10_e)
+    together = trace_claims(town.traceable, marks(town, held))
+    assert [one.log10_e for one in together.standings] == pytest.approx([one.log10_e for one in as_trace.standings])
     again = trace_claims(town.traceable, may, earlier=[as_trace])
     assert [one.log10_e for one in again.standings] == pytest.approx([one.log10_e for one in as_trace.standings])
 

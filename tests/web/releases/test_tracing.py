@@ -101,7 +101,7 @@ def test_incidents_add_up_until_somebody_is_named(app: FastAPI) -> None:
     pages = [browser.get(send(browser, "claims", [head, *some]).headers["location"]).text for some in few]
     assert "Nobody is accused" in pages[0]
     assert "west is accused" in pages[-1]
-    assert f"Evidence of {len(few)} incidents is multiplied" in pages[-1]
+    assert f"All that {len(few)} incidents hit counts together" in pages[-1]
     alone = send(browser, "claims", [head, *claims[:3]], alone="yes")
     assert "Nobody is accused" in browser.get(alone.headers["location"]).text
 

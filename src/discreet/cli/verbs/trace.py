@@ -23,6 +23,7 @@ def command() -> None:
     Examples:
       discreet trace claims claims.csv --release spring
       discreet trace leak found.csv --release spring --report trace.html
+      discreet trace list --release spring
     """
 
 
@@ -32,9 +33,8 @@ trace_options = options(
     option(
         "--alpha",
         type=float,
-        default=1e-3,
         metavar="P",
-        help="Largest probability that anybody is accused although all are innocent.",
+        help="Largest probability that anybody is accused although all are innocent; the first trace fixes it [0.001].",
     ),
     option("--prior", type=float, default=0.5, metavar="P", help="Prior probability that a recipient is the source."),
     option("--family", type=click.IntRange(1), metavar="N", help="All recipients to be expected, if more come."),
@@ -46,13 +46,15 @@ trace_options = options(
 @command.command(name="claims", short_help="Trace claims that people were re-identified.")
 @click.argument("claims", metavar="CLAIMS")
 @option("--exclude", metavar="FILE", help="Claims that do not count: your own audits.")
-@option("--earlier", metavar="FILE", multiple=True, help="Claims of an earlier incident; once for each.")
+@option("--earlier", metavar="FILE", multiple=True, help="Claims of an incident that was never traced; once for each.")
+@option("--alone", is_flag=True, help="Weigh these claims without those traced before; counts as a traced file.")
 @trace_options
 @output("Print the trace as JSON.", report="--report")
 def claims(
     claims: str,
     exclude: str | None,
     earlier: tuple[str, ...],
+    alone: bool,
     release_name: str,
     address: str | None,
     **options: Any,
@@ -60,7 +62,7 @@ def claims(
     """Compare claims that people were re-identified with the copies of every recipient of a release.
 
     CLAIMS is a table with the quasi-identifiers of the people, one row each, raw or as published. The trace is recorded
-    in the ledger before it is shown.
+    in the ledger before it is shown. Claims that were traced before count as well, each class once.
 
     \b
     Examples:
@@ -71,7 +73,8 @@ def claims(
     """
     from discreet.releases import trace
 
-    return _traced(trace(release_name, claims=claims, exclude=exclude or (), earlier=earlier, store=address, **options))
+    options |= {"exclude": exclude or (), "earlier": earlier, "accumulate": not alone}
+    return _traced(trace(release_name, claims=claims, store=address, **options))
 
 
 @command.command(name="leak", short_help="Trace a leaked file.")
@@ -92,7 +95,7 @@ def leak(
     """Compare a leaked FILE with the copies of every recipient of a release.
 
     It may have any of the rows and columns of a copy, and coarser values than were published. The trace is recorded in
-    the ledger before it is shown.
+    the ledger before it is shown. All traced files of a release share its error rate.
 
     \b
     Examples:
@@ -113,6 +116,42 @@ def leak(
             )
         renamed[theirs] = ours
     return _traced(trace(release_name, leak=leak, columns=renamed, original=original, store=address, **options))
+
+
+@command.command(name="list", short_help="List the traces of a release.")
+@option("--release", "release_name", metavar="NAME", required=True, help="Name of the release.")
+@store_option
+@output("Print as JSON.")
+def list_traces(release_name: str, address: str | None) -> CommandResult:
+    """List what was traced for a release, from the ledger: claims and files, with their numbers and who was accused.
+
+    \b
+    Example:
+      discreet trace list --release spring
+    """
+    from discreet.releases.delivery.service import registry_of
+    from discreet.releases.tracing.register import TraceRegister
+
+    with registry_of(address) as registry:
+        registry.require(release_name)
+        traces = TraceRegister.of(registry.ledger, release_name).traces
+    rows = [
+        (
+            str(past.entry),
+            past.time[:16].replace("T", " "),
+            past.kind,
+            "" if past.number is None else str(past.number),
+            past.source,
+            past.accused or "nobody",
+            past.actor,
+        )
+        for past in traces
+    ]
+    return CommandResult(
+        lambda: [past.to_dict() for past in traces],
+        [table(["entry", "time", "kind", "file", "source", "accused", "by"], rows, numeric=(0, 3))],
+        notes=[] if rows else ["Nothing was traced for this release yet."],
+    )
 
 
 def _traced(trace: Trace) -> CommandResult:

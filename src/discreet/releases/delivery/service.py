@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -248,14 +248,19 @@ def open_release(name: str, store: Where = None, *, version: int | None = None) 
 
 
 def record_trace(
-    opened: Opened, store: Where = None, *, details: dict[str, Detail], actor: str | None = None, key: str | None = None
+    opened: Opened,
+    store: Where = None,
+    *,
+    details: dict[str, Detail],
+    actor: str | None = None,
+    along: Callable[[Connection], object] | None = None,
 ) -> Receipt:
     """Record that a trace was made and what it said, before anybody sees it."""
     with registry_of(store) as registry:
         return registry.ledger.record(
             actor=actor or whoever_asks(),
             event="releases.traced",
-            key=key,
             subject=subject_of(opened.name),
             details={"version": opened.kept.version, "manifest": opened.kept.digest, **details},
+            along=along,
         )

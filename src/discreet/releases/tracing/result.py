@@ -65,6 +65,10 @@ class Trace:
     """Of a leaked file: the columns that were used, and how many levels above the published one they are."""
     notes: tuple[str, ...] = ()
     """What a reader should know about how the table was read."""
+    number: int | None = None
+    """Which of the traced files of the release this is; None for claims with all that were claimed before."""
+    file: str = ""
+    """Tells what was looked at from other files: equal where the same is said of every mark."""
 
     @property
     def accused(self) -> tuple[str, ...]:
@@ -78,14 +82,19 @@ class Trace:
 
     @property
     def log10_needed(self) -> float:
-        """The e-value from which on a recipient is accused, N/alpha, as a power of ten."""
-        return math.log10(self.family) - math.log10(self.alpha)
+        """The e-value from which on a recipient is accused, N/alpha by the share of this look, as a power of ten."""
+        return math.log10(self.family) - math.log10(self.line)
+
+    @property
+    def line(self) -> float:
+        """The part of alpha that is spent on this look."""
+        return self.alpha * share_of(self.number)
 
     @property
     def possible(self) -> bool:
         """Whether a recipient could have been accused whose copy holds every mark that came up."""
         if self.best_p_value is not None:
-            return self.best_p_value <= self.alpha / self.family
+            return self.best_p_value <= self.line / self.family
         return self.best_log10_e >= self.log10_needed
 
     def words(self) -> str:
@@ -94,7 +103,7 @@ class Trace:
 
     to_dict = json_of(
         "release kind fingerprint source accused alpha prior family log10_needed possible best_log10_e "
-        "best_p_value recipients=standings counts incidents origin columns notes",
+        "best_p_value recipients=standings counts incidents origin columns notes number file",
         words=lambda self: self.words(),
     )
 
@@ -166,18 +175,24 @@ def statements(trace: Trace) -> Iterator[TraceStatement]:
                 f"Even a recipient whose copy holds every mark that was hit would only reach {power(trace.best_log10_e)}: "
                 "nobody could have been accused."
             )
-            then = "Keep these claims, and trace again with `earlier` when more are known; evidence adds up."
+            then = "Trace again when more claims are known; evidence adds up."
         first = trace.standings[0]
         says = f"Nobody is accused. The strongest evidence is against {first.recipient}: {_strength(trace, first)}."
         yield TraceStatement("recipients", f"{says} {best}", then)
     others = "" if trace.family == len(trace.standings) else " (some of them still to come)"
-    looks = " The rate is that of one file: several files of one release are several looks."
+    if trace.number is None:
+        looks, rate = "releases, however often one looks and however incidents are put together", ""
+    else:
+        looks = "releases, by all their traced files together"
+        rate = (
+            f" This is file {trace.number:,} of the release, and has {share(share_of(trace.number))} of that rate; the same file again "
+            "changes nothing, and every other one has less."
+        )
     yield TraceStatement(
         "error-rate",
         f"Were all {count(trace.family, 'recipient', 'recipients')}{others} innocent, anybody would be accused in at most "
-        f"{share(trace.alpha)} of {'traced files' if leak else 'releases, however often one looks'}.",
-        "If an accusation must be rarer, choose a smaller alpha before the next trace, never after one."
-        f"{looks if leak else ''}",
+        f"{share(trace.alpha)} of {looks}.{rate}",
+        "If an accusation must be rarer, choose a smaller alpha before the first trace: it is fixed by then.",
     )
     if trace.origin is not None and trace.origin.claims:
         yield from _about_origin(trace, trace.origin)
@@ -191,7 +206,7 @@ def _strength(trace: Trace, one: RecipientEvidence) -> str:
     if one.p_value is not None:
         return (
             f"a recipient who never had a copy would look as bad with probability {one.p_value:.2g} or less, and "
-            f"{trace.alpha / trace.family:.2g} is the line"
+            f"{trace.line / trace.family:.2g} is the line"
         )
     return f"the evidence (e-value) is {power(one.log10_e)}, and {power(trace.log10_needed)} is the line"
 
@@ -247,8 +262,17 @@ def _about_rows(trace: Trace) -> TraceStatement:
         ("outside", "of people whom neither data nor population show"),
     ]
     says += "".join(f"; {count(n[name], 'row', 'rows')} {what}" for name, what in lost if n[name])
-    then = f"Evidence of {len(trace.incidents):,} incidents is multiplied." if len(trace.incidents) > 1 else ""
+    then = f"All that {len(trace.incidents):,} incidents hit counts together." if len(trace.incidents) > 1 else ""
     return TraceStatement("read", f"{says}.", then)
+
+
+def share_of(number: int | None) -> float:
+    """The share of alpha that a traced file has, given its number; all shares of a release add up to one.
+
+    >>> share_of(None), share_of(1), sum(share_of(number) for number in range(1, 1_000)) < 1
+    (1.0, 0.5, True)
+    """
+    return 1.0 if number is None else 1 / (number * (number + 1))
 
 
 def count(number: int, one: str, many: str) -> str:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.errors import UsageError
 from discreet.kernel.arrays import Flags, Floats, Ints
-from discreet.releases.marks.codebook import Codebook
+from discreet.releases.marks.codebook import Codebook, Marks
 from discreet.releases.tracing.case import ClaimedClasses, ClaimsByPlace, SuspectTable, Traceable
 from discreet.releases.tracing.evidence import log_e_values, origin_of, posterior, threshold
 from discreet.releases.tracing.joint_evidence import ALONE, SeenMarks
@@ -24,15 +25,13 @@ from discreet.releases.tracing.likelihood import (
     lone_marks,
 )
 from discreet.releases.tracing.observed_marks import RowsSeen, Sightings, rows_seen, sightings_of, sightings_of_decoys
-from discreet.releases.tracing.result import ALPHA, PRIOR, RecipientEvidence, Trace
+from discreet.releases.tracing.result import ALPHA, PRIOR, RecipientEvidence, Trace, share_of
 
 if TYPE_CHECKING:
-    from discreet.ledger.entry import Detail
-    from discreet.releases.delivery.release import Release
-    from discreet.releases.delivery.service import Opened, Where
+    from sqlalchemy import Connection
 
-MOST_NAMED = 400
-"""Characters of a list of names that an entry of the ledger holds."""
+    from discreet.releases.delivery.release import Release
+    from discreet.releases.delivery.service import Opened, Registry, Where
 
 
 def trace(
@@ -43,16 +42,20 @@ def trace(
     version: int | None = None,
     store: Where = None,
     actor: str | None = None,
+    accumulate: bool = True,
+    alpha: float | None = None,
     **options: Any,
 ) -> Trace:
     """Hold claims of re-identification, or a leaked file, against every recipient of a release.
 
     `release` is a release or its name in the store. The other options are those of `trace_claims` (`exclude`, `earlier`)
-    and `trace_leak` (`columns`, `count`, `original`), and for both `alpha`, `prior` and `family`.
+    and `trace_leak` (`columns`, `count`, `original`), and for both `prior` and `family`. The ledger knows earlier traces:
+    claims add to those before, unless `accumulate` is false, and files share `alpha`, which the first trace fixes.
     """
     # Only this needs the extra `store`: evidence against recipients is weighed without it.
     from discreet.releases.delivery.release import Release
-    from discreet.releases.delivery.service import Opened, open_release, record_trace
+    from discreet.releases.delivery.service import Opened, record_trace, registry_of
+    from discreet.releases.tracing.register import about
 
     if (claims is None) == (leak is None):
         raise UsageError("A trace starts from claims or from a leaked file.", remedy="Give claims=... or leak=...")
@@ -61,36 +64,56 @@ def trace(
             f"A trace is held against a release or its name, not a {type(release).__name__}.", remedy="Give its name."
         )
     where = release.store if isinstance(release, Release) and store is None else store
-    # Opened again, so that recipients who came later are there and the manifest is held against the ledger.
-    if isinstance(release, str):
-        opened = open_release(release, where, version=version)
-    else:
+    if not isinstance(release, str):
         kept = release.opened.kept if isinstance(release, Release) else release.kept
-        opened = open_release(kept.name, where, version=version or kept.version)
-    if claims is not None:
-        result = trace_claims(opened.traceable, claims, **options)
-    else:
-        result = trace_leak(opened.traceable, leak, **options)
-    record_trace(opened, where, details=about(result), actor=actor)
-    return result
+        release, version = kept.name, version or kept.version
+    # Opened again, so that recipients who came later are there and the manifest is held against the ledger.
+    with registry_of(where) as registry:
+        kept = registry.require(release, version)
+        opened = Opened(kept, registry.open(kept))
+
+        def record(found: Trace, check: Callable[[Connection], None]) -> None:
+            record_trace(opened, registry.ledger, details=about(found), actor=actor, along=check)
+
+        return traced(registry, opened, record, claims=claims, leak=leak, accumulate=accumulate, alpha=alpha, **options)
 
 
-def about(found: Trace) -> dict[str, Detail]:
-    """What the ledger says about a trace: counts and evidence, no value of any person."""
-    strongest = found.standings[0]
-    return {
-        "kind": found.kind,
-        "source": "".join(letter for letter in found.source if letter.isprintable())[:MOST_NAMED],
-        "accused": ", ".join(found.accused)[:MOST_NAMED],
-        "marks_hit": len(found.hits),
-        "rows": found.counts["rows"],
-        "recipients": len(found.standings),
-        "alpha": f"{found.alpha:g}",
-        "needed_log10_e": f"{found.log10_needed:.2f}",
-        "strongest_log10_e": f"{strongest.log10_e:.2f}",
-        "smallest_p_value": None if strongest.p_value is None else f"{strongest.p_value:.3g}",
-        "best_log10_e": f"{found.best_log10_e:.2f}",
-    }
+def traced(
+    registry: Registry,
+    opened: Opened,
+    record: Callable[[Trace, Callable[[Connection], None]], object],
+    *,
+    claims: Any = None,
+    leak: Any = None,
+    accumulate: bool = True,
+    alpha: float | None = None,
+    earlier: Iterable[Any] = (),
+    **options: Any,
+) -> Trace:
+    """A trace beside all that the ledger knows of; `record` writes it down before it is shown."""
+    from discreet.releases.tracing.register import next_trace
+
+    def marks_of(version: int) -> Marks:
+        return registry.open(registry.require(opened.name, version)).codebook.marks
+
+    with next_trace(registry.ledger, opened.name) as (register, check):
+        level = register.alpha(alpha)
+        if leak is not None:
+            found = trace_leak(opened.traceable, leak, number=register.number_of, alpha=level, **options)
+        else:
+            number = None if accumulate else register.number_of
+            marks, version = opened.manifest.codebook.marks, opened.kept.version
+            before = register.hits(marks, marks_of, version=version) if accumulate else []
+            every = [*before, *earlier]
+            found = trace_claims(opened.traceable, claims, earlier=every, number=number, alpha=level, **options)
+        record(found, check)
+        return found
+
+
+Number = int | Callable[[str], int]
+"""Which of the traced files of a release one is, or what says so, given the digest of what it shows."""
+ROUNDED = 6
+"""Decimals up to which evidence is the same."""
 
 
 # `trace_claims`: whose copy were these people re-identified from?
@@ -103,6 +126,7 @@ def trace_claims(
     *,
     exclude: Any = (),
     earlier: Iterable[Any] = (),
+    number: Number | None = None,
     alpha: float = ALPHA,
     prior: float = PRIOR,
     family: int | None = None,
@@ -111,8 +135,10 @@ def trace_claims(
 
     `claims` are rows with the quasi-identifiers, raw or as they were published: a path, a frame, a table, or
     dictionaries. `exclude` are rows of the same kind whose classes do not count: the owner's own audits. `earlier` are
-    incidents of the same release: traces, marks (as `Trace.incidents` holds them) or claims; evidence multiplies, and a
-    class counts once. `family` is the number of recipients to share the error rate among if more are still to come.
+    incidents of the same release: traces, marks (as `Trace.incidents` holds them) or claims; all marks count together,
+    each once, however they are grouped. `family` is the number of recipients to share the error rate among if more are
+    still to come. Claims that are weighed by themselves although there are others share alpha with traced files: `number`
+    says which of these they are.
     """
     family = checked(traceable, alpha=alpha, prior=prior, family=family)
     table, codebook = SuspectTable.of(claims), traceable.codebook
@@ -120,19 +146,22 @@ def trace_claims(
     audited = not isinstance(exclude, (list, tuple)) or len(exclude) > 0
     own = ClaimedClasses.of(traceable, exclude).classes if audited else frozenset()
     places = ClaimsByPlace.of(traceable, claimed.classes - own)
-    # The marks of each incident that none before it has hit.
-    before = [marks for incident in earlier for marks in _marks_of_incident(traceable, incident)]
-    seen = set(ClaimsByPlace.of(traceable, own).marks)
+    # The marks of each incident that none before it has hit. What counted once is not left out later.
+    audits = set(ClaimsByPlace.of(traceable, own).marks)
     incidents: list[tuple[int, ...]] = []
-    logs, best = np.zeros(len(codebook.recipients)), 0.0
-    for marks in [*before, places.marks]:
+    seen: set[int] = set()
+    for marks in [marks for incident in earlier for marks in _marks_of_incident(traceable, incident, audits)]:
         incidents.append(tuple(sorted(set(marks) - seen)))
         seen.update(marks)
-        hit = np.array(incidents[-1], dtype=np.int64)
-        logs += log_e_values(codebook.probabilities[hit], codebook.present[:, hit])
-        best += float(log_e_values(codebook.probabilities[hit], np.ones((1, len(hit)), dtype=bool))[0])
+    incidents.append(tuple(sorted(set(places.marks) - seen - audits)))
+    hit = np.array(incidents[-1], dtype=np.int64)
     decoys = int(codebook.marks.decoy[hit].sum())
     every = np.array(sorted(mark for marks in incidents for mark in marks), dtype=np.int64)
+    logs = log_e_values(codebook.probabilities[every], codebook.present[:, every])
+    best = float(log_e_values(codebook.probabilities[every], np.ones((1, len(every)), dtype=bool))[0])
+    file = sha256(every.tobytes()).hexdigest()
+    look = number(file) if callable(number) else number
+    line = threshold(family, alpha * share_of(look))
     return Trace(
         release=traceable.release,
         kind="claims",
@@ -141,7 +170,7 @@ def trace_claims(
         alpha=alpha,
         prior=prior,
         family=family,
-        standings=_standings(codebook, every, logs, logs, logs >= threshold(family, alpha), prior),
+        standings=_standings(codebook, every, logs, logs, logs >= line, prior),
         incidents=tuple(incidents),
         best_log10_e=best / LN10,
         counts={
@@ -158,6 +187,8 @@ def trace_claims(
             "real_marks": len(hit) - decoys,
         },
         origin=origin_of(traceable, places),
+        number=look,
+        file=file,
     )
 
 
@@ -202,8 +233,8 @@ def checked(traceable: Traceable, *, alpha: float, prior: float, family: int | N
     return family or recipients
 
 
-def _marks_of_incident(traceable: Traceable, incident: Any) -> list[Sequence[int]]:
-    """The marks that an earlier incident hit, given as a trace, as marks or as claims."""
+def _marks_of_incident(traceable: Traceable, incident: Any, audits: set[int]) -> list[Sequence[int]]:
+    """The marks that an earlier incident hit, given as a trace, as marks or as claims; audits among claims do not count."""
     if isinstance(incident, Trace):
         if incident.kind != "claims":
             raise UsageError(
@@ -220,7 +251,8 @@ def _marks_of_incident(traceable: Traceable, incident: Any) -> list[Sequence[int
         if any(not 0 <= mark < len(traceable.codebook.marks) for mark in incident):
             raise UsageError("An earlier incident names marks that this release does not have.")
         return [incident]
-    return [ClaimsByPlace.of(traceable, ClaimedClasses.of(traceable, incident).classes).marks]
+    hit = ClaimsByPlace.of(traceable, ClaimedClasses.of(traceable, incident).classes).marks
+    return [[mark for mark in hit if mark not in audits]]
 
 
 # `trace_leak`: whose copy is this file?
@@ -235,6 +267,7 @@ def trace_leak(
     columns: Mapping[str, str] | None = None,
     count: str | None = None,
     original: Any = None,
+    number: Number = 1,
     alpha: float = ALPHA,
     prior: float = PRIOR,
     family: int | None = None,
@@ -248,7 +281,8 @@ def trace_leak(
     error rate among if more are still to come.
 
     A recipient is accused where the joint e-value reaches N/alpha (see `joint_evidence`); the p-value is one over it,
-    which is valid whatever the leaker did.
+    which is valid whatever the leaker did. Of alpha the file has the share of its `number` among all traced files of the
+    release; a function is asked for the number of this file, given a digest of what it says of the marks.
     """
     family = checked(traceable, alpha=alpha, prior=prior, family=family)
     table = SuspectTable.of(leak).renamed(columns or {})
@@ -272,6 +306,8 @@ def trace_leak(
         origin = origin_of(traceable, ClaimsByPlace.of(traceable, observed.classes))
     whole = Codebook(book.marks, traceable.probabilities, book.recipients, traceable.present)
     p_values = np.exp(-np.maximum(logs, 0.0))
+    look = number(evidence.digest) if callable(number) else number
+    line = threshold(family, alpha * share_of(look))
     return Trace(
         release=traceable.release,
         kind="leak",
@@ -280,7 +316,7 @@ def trace_leak(
         alpha=alpha,
         prior=prior,
         family=family,
-        standings=_standings(whole, seen, logs, logs, logs >= threshold(family, alpha), prior, p_values),
+        standings=_standings(whole, seen, logs, logs, logs >= line, prior, p_values),
         incidents=(tuple(of_classes.tolist()),),
         best_log10_e=best / LN10,
         counts={
@@ -298,6 +334,8 @@ def trace_leak(
         best_p_value=math.exp(-max(best, 0.0)),
         columns=observed.columns,
         notes=(*observed.notes, *evidence.notes),
+        number=look,
+        file=evidence.digest,
     )
 
 
@@ -338,6 +376,15 @@ class LeakEvidence:
         seen = SeenMarks(traceable.probabilities[places], shown[places], hidden[places])
         shared = SharedCells.of(observed, chances, rates, ~alone[visible], spread)
         return cls(places, seen, shared, visible, tuple(notes))
+
+    @property
+    def digest(self) -> str:
+        """All that the file says, as one hash: whatever else differs between two files, they are one look."""
+        shared = self.shared
+        parts = [self.places, self.visible, shared.marks, shared.cells, shared.sizes, shared.counts, shared.base]
+        logs = [self.marks.shown - self.marks.hidden, np.array([shared.rates.share, shared.rates.unreached])]
+        rounded = [np.round(part, ROUNDED) + 0.0 for part in logs]
+        return sha256(b"|".join(np.ascontiguousarray(part).tobytes() for part in [*parts, *rounded])).hexdigest()
 
     @property
     def found(self) -> Ints:

@@ -14,7 +14,6 @@ from discreet.ledger import Entry
 from discreet.releases.delivery import repository
 from discreet.releases.delivery.repository import StoredRelease
 from discreet.releases.delivery.service import Registry
-from discreet.releases.tracing.result import ALPHA
 from discreet.web import ledger
 from discreet.web.datasets.dataset_page import DATASET, frame
 from discreet.web.framework.context import Context, Here, go, or_again
@@ -268,7 +267,7 @@ def trace_by_form(context: Here) -> Response:
         exclude=form.files.get("exclude"),
         accumulate=form.text("alone") != "yes",
         columns=columns,
-        alpha=float(form.choice("alpha", ALPHAS)) if form.text("alpha") else ALPHA,
+        alpha=float(form.choice("alpha", ALPHAS)) if form.text("alpha") else None,
         family=int(family) if family else None,
     )
     return go(f"/releases/traces/{tracing.run(context, sealed(context), requested)}", said="traced")
@@ -278,7 +277,7 @@ def trace_by_form(context: Here) -> Response:
 
 
 Table = Annotated[UploadFile | None, File(description="A file with a table, as for data sets.")]
-Alpha = Annotated[float, Form(gt=0, lt=1)]
+Alpha = Annotated[float | None, Form(gt=0, lt=1)]
 Family = Annotated[int | None, Form(ge=1, le=10**6)]
 
 
@@ -338,18 +337,18 @@ def trace_claims(
     file: Table = None,
     exclude: Table = None,
     accumulate: Annotated[bool, Form()] = True,
-    alpha: Alpha = ALPHA,
+    alpha: Alpha = None,
     family: Family = None,
 ) -> TraceModel:
     """Compare claims with every recipient's copy.
 
-    `exclude` are your own audits, `accumulate` counts earlier incidents.
+    `exclude` are your own audits, `accumulate` counts earlier incidents. `alpha` is fixed by the first trace.
     """
     asked = TraceRequest("claims", file, exclude=exclude, accumulate=accumulate, alpha=alpha, family=family)
     return _traced(context, asked)
 
 
-def trace_leak(context: Here, name: str, file: Table = None, alpha: Alpha = ALPHA, family: Family = None) -> TraceModel:
+def trace_leak(context: Here, name: str, file: Table = None, alpha: Alpha = None, family: Family = None) -> TraceModel:
     """Compare a leaked file with every recipient's copy."""
     return _traced(context, TraceRequest("leak", file, alpha=alpha, family=family))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -18,8 +18,9 @@ from discreet import __version__
 from discreet.releases.delivery.repository import StoredRelease, subject_of
 from discreet.releases.delivery.service import Opened, Registry
 from discreet.releases.tracing.case import SuspectTable
-from discreet.releases.tracing.result import ALPHA, Trace
-from discreet.releases.tracing.trace import about, trace_claims, trace_leak
+from discreet.releases.tracing.register import about
+from discreet.releases.tracing.result import Trace
+from discreet.releases.tracing.trace import traced
 from discreet.report.trace import traced_page, traced_parts
 from discreet.sources import read
 from discreet.store.tables.web import ACCOUNT, TRACE
@@ -48,7 +49,8 @@ class TraceRequest:
     """Does the evidence of earlier incidents count as well?"""
     columns: Mapping[str, str] = field(default_factory=dict)
     """Columns of a leaked file with other names: theirs to ours."""
-    alpha: float = ALPHA
+    alpha: float | None = None
+    """The error rate; None for that of the release."""
     family: int | None = None
 
 
@@ -109,28 +111,28 @@ STORED_TRACE = by_number("trace", find)
 
 def run(context: Context, kept: StoredRelease, asked: TraceRequest) -> int:
     """Trace and record the evidence; gives the number of the trace."""
-    opened = Opened(kept, Registry(context.site.ledger).open(kept))
-    level: dict[str, Any] = {"alpha": asked.alpha, "family": asked.family}
+    registry, numbers = Registry(context.site.ledger), []
+    opened = Opened(kept, registry.open(kept))
+    options: dict[str, Any] = {"alpha": asked.alpha, "family": asked.family}
+
     with ExitStack() as tables:
+
+        def record(found: Trace, check: Callable[[Connection], None]) -> None:
+            # What was sent is deleted before anything is kept of it.
+            tables.close()
+            numbers.append(keep(context, opened, found, check))
+
         claims = asked.kind == "claims"
         table = tables.enter_context(_table(context, asked.file, asked.pasted if claims else ""))
         if claims:
             own: Any = ()
             if asked.exclude is not None and asked.exclude.filename:
                 own = tables.enter_context(_table(context, asked.exclude, ""))
-            with context.site.store.reading() as connection:
-                before = of_release(connection, opened.name) if asked.accumulate else []
-            # The marks that earlier traces of claims hit for the first time.
-            earlier = [
-                record.numbers["incidents"][-1]
-                for record in reversed(before)
-                if record.kind == "claims" and record.version == opened.kept.version
-            ]
-            trace = trace_claims(opened.traceable, table, exclude=own, earlier=earlier, **level)
+            options |= {"claims": table, "exclude": own, "accumulate": asked.accumulate}
         else:
-            original, columns = _original(context, opened), dict(asked.columns)
-            trace = trace_leak(opened.traceable, table, columns=columns, original=original, **level)
-    return keep(context, opened, trace)
+            options |= {"leak": table, "columns": dict(asked.columns), "original": _original(context, opened)}
+        traced(registry, opened, record, **options)
+    return numbers[-1]
 
 
 def _original(context: Context, opened: Opened) -> Any:
@@ -145,7 +147,7 @@ def _original(context: Context, opened: Opened) -> Any:
     return context.site.places.bare(dataset, policy)
 
 
-def keep(context: Context, opened: Opened, trace: Trace) -> int:
+def keep(context: Context, opened: Opened, trace: Trace, check: Callable[[Connection], None]) -> int:
     """Record the trace and store its evidence, both or neither, without values."""
     verb = "claims claims.csv" if trace.kind == "claims" else "leak file.csv"
     command = f'discreet trace {verb} --release "{trace.release}"'
@@ -167,6 +169,7 @@ def keep(context: Context, opened: Opened, trace: Trace) -> int:
     }
 
     def along(connection: Connection) -> int:
+        check(connection)
         return int(connection.execute(insert(TRACE).values(values).returning(TRACE.c.id)).scalar_one())
 
     details: dict[str, Any] = {"version": opened.kept.version, "manifest": opened.kept.digest, **about(trace)}
