@@ -9,6 +9,7 @@ from typing import Any
 
 from discreet.gateway import Allow, Bind, Parse, Query, Refuse, Watch, Who
 from discreet.gateway.enforcement.verdicts import Describe, Fetch, OwnAnswer
+from discreet.gateway.protocol.data_rows import DataRows
 from discreet.gateway.protocol.messages import ResultColumn, complete
 from discreet.gateway.session import result_messages as wire
 from discreet.gateway.session.session import GatewaySession
@@ -79,7 +80,7 @@ class Answering(Refusing):
         verdict = super().statement(request)
         if isinstance(request, Query | Parse) and isinstance(verdict, Allow) and "owned" in request.text:
             if isinstance(request, Query):
-                return OwnAnswer(wire.selected([COLUMN], [(b"%d" % n,) for n in range(5)]), "simple", 5)
+                return OwnAnswer(wire.selected([COLUMN], DataRows.of([b"%d" % n] for n in range(5))), "simple", 5)
             return OwnAnswer(wire.PARSED, request.text)
         if isinstance(request, Bind):
             assert request.values.parameters is not None
@@ -92,7 +93,9 @@ class Answering(Refusing):
             last = min(5, first + request.limit) if request.limit else 5
             request.token[0] = last
             ended = wire.SUSPENDED if request.limit and last - first == request.limit else complete("SELECT 5")
-            return OwnAnswer(wire.data_rows([(b"%d" % n,) for n in range(first, last)]) + ended, "portal", last - first)
+            return OwnAnswer(
+                DataRows.of([b"%d" % n] for n in range(first, last)).content + ended, "portal", last - first
+            )
         return verdict
 
 

@@ -5,16 +5,22 @@ They are read only, find nothing but the server's own functions, and have the cl
 
 from __future__ import annotations
 
+import os
 import selectors
+import socket
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 from typing import Any
 from urllib.parse import urlsplit
 
 from discreet.errors import MissingExtra, SourceNotFound
+from discreet.gateway.protocol.data_rows import DataRows
+from discreet.gateway.protocol.framing import ROWS, Framer
+from discreet.gateway.protocol.messages import ResultColumn, error_of, row_description_of, statement_messages
 
 COPIED = ("DateStyle", "TimeZone", "IntervalStyle", "extra_float_digits", "bytea_output")
 """Settings of the client's session that decide how values are written."""
@@ -23,7 +29,10 @@ SECONDS = 50
 ROW = 64
 """What a row takes besides its values."""
 CHUNK = 256
+RECEIVED = 1 << 18
 _BYTES = 17
+WAIT = 2.0 * SECONDS
+"""Longer than that the server does not stay silent."""
 IDLE = 8
 """So many connections are kept open."""
 ROLES = """
@@ -32,6 +41,22 @@ WITH RECURSIVE member(oid) AS (
   UNION SELECT m.roleid FROM pg_catalog.pg_auth_members m JOIN member ON m.member = member.oid)
 SELECT r.rolname::text FROM pg_catalog.pg_roles r JOIN member USING (oid)"""
 _BEGIN = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+
+def described_columns(found: Any, code: int = 0) -> tuple[ResultColumn, ...]:
+    """Columns of a result that the library has read."""
+    return tuple(
+        ResultColumn(
+            (found.fname(place) or b"").decode("utf-8", "replace"),
+            0,
+            0,
+            found.ftype(place),
+            found.fsize(place),
+            found.fmod(place),
+            code,
+        )
+        for place in range(found.nfields)
+    )
 
 
 def driver() -> Any:
@@ -110,11 +135,84 @@ class OwnRun:
             raise self._problem(problem) from None
 
     def rows(
-        self, sql: str, values: tuple[bytes, ...] = (), *, binary: bool = False
-    ) -> tuple[Any, list[tuple[bytes | None, ...]]]:
-        """Columns and rows as the server sends them; OwnError if they are too large."""
+        self, sql: str, values: tuple[bytes, ...] = (), formats: Sequence[int] = (), *, hidden: int = 0
+    ) -> tuple[tuple[ResultColumn, ...], DataRows]:
+        """Columns and rows as the server sends them; OwnError if they are too large.
+
+        Before the columns in the client's `formats` come hidden ones, which are text.
+        """
+        link = self.connection.pgconn
+        encrypted = link.ssl_in_use or link.used_gssapi
+        codes = [0] * hidden + [*formats] if any(formats) else []
+        return (self._by_library if encrypted else self._exchanged)(sql, values, codes)
+
+    def _exchanged(
+        self, sql: str, values: Sequence[bytes], formats: Sequence[int]
+    ) -> tuple[tuple[ResultColumn, ...], DataRows]:
+        """By the library's socket, which it leaves alone between its own statements: rows are never cut into cells."""
+        columns: tuple[ResultColumn, ...] = ()
+        problem: OwnError | None = None
+        rows: list[bytes] = []
+        size, framer = 0, Framer(runs=ROWS)
+        with socket.socket(fileno=os.dup(self.connection.pgconn.socket)) as wire:
+            wire.settimeout(WAIT)
+            wire.sendall(statement_messages(sql, values, formats))
+            while True:
+                framer.feed(self._received(wire))
+                while (frame := framer.next()) is not None:
+                    if frame.kind == ord("Z"):
+                        if problem is not None:
+                            raise problem
+                        return columns, DataRows(b"".join(rows))
+                    if frame.kind == ord("T"):
+                        columns = row_description_of(frame.body)
+                    elif frame.kind == ord("E"):
+                        code, text = error_of(frame.body)
+                        problem = problem or OwnError(code, text)
+                    elif frame.kind == ord("D") and problem is None:
+                        rows.append(frame.raw)
+                        size += len(frame.raw)
+                        problem = self._fitting(len(frame.raw), size)
+
+    def _received(self, wire: socket.socket) -> bytes:
+        try:
+            data = wire.recv(RECEIVED)
+        except OSError:
+            data = b""
+        if not data:
+            self.connection.close()
+            raise OwnError("57P03", "the connection to the server was lost")
+        return data
+
+    def _fitting(self, more: int, size: int) -> OwnError | None:
+        """Take room for what has come; where there is none, the statement ends."""
+        if size > self._room.largest:
+            problem = OwnError("54000", f"the result is larger than {self._room.largest >> 20} MiB")
+        elif not self._room.take(more):
+            problem = OwnError("54000", "the gateway reads as many large results as it may")
+        else:
+            self.taken += more
+            return None
+        self.cancel()
+        return problem
+
+    def _by_library(
+        self, sql: str, values: Sequence[bytes], formats: Sequence[int]
+    ) -> tuple[tuple[ResultColumn, ...], DataRows]:
+        """Where the library encrypts, only it can read, and in one format at a time."""
+        found = {code: self._in_format(sql, values, code) for code in sorted(set(formats)) or [0]}
+        if len(found) < 2:
+            ((columns, rows),) = found.values()
+            return columns, DataRows.of(rows)
+        columns = tuple(replace(one, format=code) for one, code in zip(found[0][0], formats, strict=True))
+        both = (zip(formats, *pair, strict=True) for pair in zip(found[0][1], found[1][1], strict=True))
+        return columns, DataRows.of([binary if code else text for code, text, binary in row] for row in both)
+
+    def _in_format(
+        self, sql: str, values: Sequence[bytes], code: int
+    ) -> tuple[tuple[ResultColumn, ...], list[tuple[bytes | None, ...]]]:
         pq, link = driver().pq, self.connection.pgconn
-        link.send_query_params(sql.encode(), list(values), result_format=int(binary))
+        link.send_query_params(sql.encode(), list(values), result_format=code)
         if pq.version() >= 170000:
             link.set_chunked_rows_mode(CHUNK)
         else:
@@ -134,17 +232,10 @@ class OwnRun:
                 more = len(b"".join(filter(None, chain.from_iterable(some)))) + ROW * len(some)
                 rows += some
                 size += more
-                if size > self._room.largest:
-                    problem = OwnError("54000", f"the result is larger than {self._room.largest >> 20} MiB")
-                elif not self._room.take(more):
-                    problem = OwnError("54000", "the gateway reads as many large results as it may")
-                else:
-                    self.taken += more
-                if problem is not None:
-                    self.cancel()
+                problem = self._fitting(more, size)
         if problem is not None:
             raise problem
-        return last, rows
+        return described_columns(last, code), rows
 
     def _arriving(self) -> Iterator[Any]:
         """Results as they come, without holding up other threads."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
+from discreet.gateway.own_connection import OwnError
 from tests.gateway.governed import Guarding
 from tests.gateway.questions.study import USERS, furnish, guarded
 
@@ -92,6 +93,21 @@ def _fails(session: psycopg.Connection[tuple[object, ...]], text: str) -> None:
 def test_a_result_takes_no_more_memory_than_allowed(gateway: Guarding) -> None:
     with psycopg.connect(gateway.url(USERS[2]), autocommit=True) as session:
         with pytest.raises(psycopg.Error, match="larger than 64 MiB") as caught:
-            session.execute("SELECT a.name, b.name FROM study.patients a, study.patients b")
+            session.execute(
+                "SELECT a.name, b.name, a.name, b.name, a.name, b.name FROM study.patients a, study.patients b"
+            )
         assert caught.value.sqlstate == "54000"
         assert session.execute("SELECT count(*) FROM study.patients").fetchall() == [(1000,)]
+
+
+@pytest.mark.parametrize("formats", [(), (0, 1, 0, 1), (1, 1, 1, 1)])
+def test_rows_are_the_same_where_the_library_reads_them(gateway: Guarding, formats: tuple[int, ...]) -> None:
+    """The library reads what it has encrypted; what is not encrypted is read from its socket."""
+    text = "SELECT id, height, NULLIF(ward, 2) AS w, $1::text FROM study.patients ORDER BY id"
+    with gateway.governor.own.run() as run:
+        assert run._by_library(text, (b"x",), formats)[0] == run.rows(text, (b"x",), formats)[0]
+        assert run._by_library(text, (b"x",), formats)[1].cells() == run.rows(text, (b"x",), formats)[1].cells()
+        for each in (run.rows, run._by_library):
+            with pytest.raises(OwnError, match="division by zero"):
+                each("SELECT 1 / $1::int", (b"0",), ())
+            run.connection.rollback()

@@ -291,6 +291,38 @@ def test_tables_of_users_are_no_part_of_what_the_gateway_runs(study: tuple[str, 
         direct.execute("DROP TABLE aside.mine")
 
 
+@pytest.mark.parametrize(
+    "form",
+    [
+        "",
+        "WITH CSV HEADER",
+        "(FORMAT csv, HEADER true, DELIMITER ';', NULL 'none')",
+        "(DELIMITER '|', NULL '')",
+        "(FORMAT binary)",
+        "WITH BINARY",
+    ],
+)
+def test_copies_are_written_as_the_server_writes_them(study: tuple[str, Guarding], form: str) -> None:
+    text = f"""COPY (SELECT zip, height, enrolled, NULLIF(ward, 2) AS w, plan || E'|;,\\t"\\\\' AS odd FROM study.patients
+        WHERE born < 1990 ORDER BY id) TO STDOUT {form}"""
+    found = []
+    for url in (study[0], study[1].url(USERS[2])):
+        with psycopg.connect(url, autocommit=True) as session, session.cursor().copy(text.encode()) as copy:
+            found.append(b"".join(map(bytes, copy)))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    "form", ["(FORMAT binary, HEADER)", "(DELIMITER 'ab')", "(FORCE_QUOTE *)", "(ENCODING 'latin1')"]
+)
+def test_other_forms_of_copies_are_refused(study: tuple[str, Guarding], form: str) -> None:
+    text = f"COPY (SELECT zip FROM study.patients) TO STDOUT {form}"
+    with psycopg.connect(study[1].url(USERS[2]), autocommit=True) as session:
+        with pytest.raises(psycopg.Error, match="COPY with these options"), session.cursor().copy(text.encode()):
+            pass
+        assert session.execute("SELECT 1").fetchone() == (1,)
+
+
 def test_numbers_whose_sums_overflow_are_refused(study: tuple[str, Guarding]) -> None:
     """Whether a sum overflows would tell how many are in it."""
     with psycopg.connect(study[1].url(USERS[1]), autocommit=True) as session:

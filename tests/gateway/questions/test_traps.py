@@ -18,6 +18,7 @@ from discreet.gateway.analysis.statements import asked
 from discreet.gateway.enforcement.answers import Answering
 from discreet.gateway.enforcement.cells import CellRunner
 from discreet.gateway.own_connection import OwnError, OwnRun
+from discreet.gateway.protocol.data_rows import DataRows
 from discreet.misuse import Exposure
 from discreet.policy import Policy
 from discreet.store import Exposures
@@ -67,8 +68,8 @@ def known(gateway: Guarding, session: psycopg.Connection[Any]) -> set[int]:
 
 
 def numbers(gateway: Guarding, keys: set[int]) -> set[int]:
-    every = [(str(key),) for key in sorted(keys)]
-    return {int(one) for one in gateway.governor._entities.numbers("study.patients", every)}
+    every = DataRows.of([str(key).encode()] for key in sorted(keys))
+    return set(gateway.governor._entities.numbers("study.patients", every, [0]).tolist())
 
 
 DECOYS = "study.patients p JOIN generate_series(1, 999) s(s) ON (p.id = 1 OR s.s = 1)"

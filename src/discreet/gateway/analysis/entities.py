@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.gateway.protocol.data_rows import DataRows
 from discreet.kernel.arrays import Ints
 
 SEEN = "(seen)"
@@ -41,24 +42,17 @@ class Entities:
                 ranges[name] = place * RANGE
         return cls(ranges, secret)
 
-    def numbers(self, entity: str, keys: Sequence[tuple[str, ...]]) -> Ints:
-        """The number of each key, given as texts."""
-        texts = [key[0] for key in keys]
-        plain = entity in self.ranges and all(len(key) == 1 for key in keys) and max(map(len, texts), default=0) < 10
-        try:
-            numbers = list(map(int, texts)) if plain else []
-        except ValueError:
-            plain = False
-        if (
-            plain
-            and list(map(str, numbers)) == texts
-            and 0 <= min(numbers, default=0) <= max(numbers, default=0) < RANGE
-        ):
-            return np.array(numbers, dtype=np.int64) + self.ranges[entity]
-        return np.array([self._number(entity, key) for key in keys], dtype=np.int64)
+    def numbers(self, entity: str, rows: DataRows, columns: Sequence[int]) -> Ints:
+        """The number of the person of each row, whose key is in these columns as text; -1 where it is NULL."""
+        plain = rows.numbers(columns[0]) if entity in self.ranges and len(columns) == 1 else None
+        if plain is not None and int(plain.max(initial=0)) < RANGE:
+            return np.where(plain < 0, -1, plain + self.ranges[entity])
+        keys = zip(*(rows.texts(place) for place in columns), strict=True)
+        found = [-1 if None in key else self._number(entity, key) for key in keys]
+        return np.array(found, dtype=np.int64)
 
-    def _number(self, entity: str, key: tuple[str, ...]) -> int:
-        text = key[0] if len(key) == 1 and entity in self.ranges else ""
+    def _number(self, entity: str, key: tuple[str | None, ...]) -> int:
+        text = (key[0] or "") if len(key) == 1 and entity in self.ranges else ""
         if text.isascii() and text.isdigit() and len(text) < 10 and str(int(text)) == text and int(text) < RANGE:
             return self.ranges[entity] + int(text)
         digest = hashlib.blake2b(repr((entity, key)).encode(), key=self.secret[:64], digest_size=7).digest()

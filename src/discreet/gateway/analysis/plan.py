@@ -360,17 +360,18 @@ class Lister:
 
         items = tuple(Output(column, name) for column, name in names.items()) or (Output(Literal("number", "1"), "c0"),)
         inner = Select(items, select.source, public, offset=Literal("number", "0"))
-        outputs, at = [put(one) for one in select.items], 0
-        self.keys: list[slice] = []
+        outputs: list[Output] = []
+        self.keys: list[range] = []
+        """Places of the columns that name the person of each charge; they come before those of the client."""
         self.values: dict[tuple[int, str], int] = {}
         for place, charge in enumerate(plan.charges):
+            self.keys.append(range(len(outputs), len(outputs) + len(charge.key)))
             outputs += [Output(put(name), f"h{len(outputs)}") for name in charge.named]
-            self.keys.append(slice(at, at + len(charge.key)))
-            at += len(charge.key)
             for name, column, kind in charge.shown:
+                self.values[place, name] = len(outputs)
                 outputs.append(Output(_as_weighed(put(column), kind), f"h{len(outputs)}"))
-                self.values[place, name] = at
-                at += 1
+        self.hidden = len(outputs)
+        outputs += [put(one) for one in select.items]
         ordered = (*(put(one) for one in select.order), OrderBy(put(hashed(order))))
         self.query = Select(
             tuple(outputs),

@@ -15,6 +15,17 @@ QUERIES = frozenset(("select", "with", "values", "table"))
 WRITES = frozenset(("insert", "update", "delete", "merge", "copy", "truncate"))
 
 
+@dataclass(frozen=True)
+class CopyForm:
+    """How COPY writes rows."""
+
+    format: str = "text"
+    """text, csv or binary."""
+    header: bool = False
+    delimiter: str = ""
+    null: str | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class AskedStatement:
     """One statement, as far as the gateway needs to know it."""
@@ -32,8 +43,7 @@ class AskedStatement:
     """Of a cursor, or of what is shown."""
     count: int | None = None
     """Rows to fetch; None for all."""
-    csv: bool = False
-    header: bool = False
+    form: CopyForm = CopyForm()
     hold: bool = False
     writes: bool = False
 
@@ -118,11 +128,38 @@ def _copy(tokens: tuple[Token, ...], mentions: frozenset[str]) -> AskedStatement
     found = _query("copy", tokens[2:end], mentions)
     if rest[:2] != ["to", "stdout"]:
         return AskedStatement("other", mentions=mentions)
-    options = [word for word in rest[2:] if word not in ("with", "(", ")", ",", "true", "format")]
-    if any(word not in ("csv", "header", "text") for word in options):
-        problem = NotCovered("COPY with these options", "use FORMAT text or csv, and HEADER")
+    form = _copy_form([word for word in rest[2:] if word not in ("with", "(", ")", ",", "as")])
+    if form is None:
+        problem = NotCovered("COPY with these options", "use FORMAT text, csv or binary, HEADER, DELIMITER and NULL")
         return replace(found, tree=None, problem=problem)
-    return replace(found, csv="csv" in options, header="header" in options)
+    return replace(found, form=form)
+
+
+def _copy_form(options: list[str]) -> CopyForm | None:
+    """What options of COPY say; None if there are others."""
+    form, waiting = CopyForm(), options[::-1]
+    while waiting:
+        word = waiting.pop()
+        if word == "format" and waiting and waiting[-1] in ("text", "csv", "binary"):
+            continue
+        if word in ("text", "csv", "binary"):
+            form = replace(form, format=word)
+        elif word == "header":
+            said = waiting.pop() if waiting and waiting[-1] in ("true", "false", "on", "off", "1", "0") else "true"
+            form = replace(form, header=said in ("true", "on", "1"))
+        elif word in ("delimiter", "null", "encoding") and waiting and waiting[-1].startswith("'"):
+            value = waiting.pop()[1:-1].replace("''", "'")
+            if word == "encoding" and value.casefold() not in ("utf8", "utf-8"):
+                return None
+            if word == "delimiter" and (len(value.encode()) != 1 or value in '\\"' or value.isalnum()):
+                return None
+            if "\r" in value or "\n" in value:
+                return None
+            form = replace(form, delimiter=value) if word == "delimiter" else form
+            form = replace(form, null=value) if word == "null" else form
+        else:
+            return None
+    return None if form.format == "binary" and form != CopyForm("binary") else form
 
 
 def _fetch(verb: str, words: list[str], mentions: frozenset[str]) -> AskedStatement:

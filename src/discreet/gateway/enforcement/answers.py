@@ -13,14 +13,16 @@ from discreet.gateway.analysis.block_parts import Resolved
 from discreet.gateway.analysis.entities import Entities
 from discreet.gateway.analysis.plan import Exact, Lister, Plan, RowList, StatisticPlan, placed
 from discreet.gateway.analysis.row_order import hashed, in_keyed_order, order_key
-from discreet.gateway.enforcement.amounts import amount, learned
 from discreet.gateway.enforcement.cells import CellRunner
+from discreet.gateway.enforcement.exposure_accounts import amount, learned
 from discreet.gateway.enforcement.exposure_limits import ExposureLimit
 from discreet.gateway.own_connection import OwnError, OwnRun
+from discreet.gateway.protocol.data_rows import DataRows
 from discreet.gateway.protocol.messages import ResultColumn
 from discreet.gateway.statistics import Answers
+from discreet.kernel.arrays import Flags, Floats, Ints
 from discreet.misuse.exposure import Exposure
-from discreet.misuse.sensitivity import Sensitivity
+from discreet.misuse.sensitivity import Sensitivity, weigh
 from discreet.sql.fragment import (
     Cast,
     ColumnName,
@@ -59,7 +61,7 @@ class Served:
     """A result as it goes to the client."""
 
     columns: tuple[ResultColumn, ...]
-    rows: list[tuple[bytes | None, ...]]
+    rows: DataRows
     notice: str = ""
 
 
@@ -112,35 +114,21 @@ class Answering:
     def __init__(self, rules: AnsweringRules, resolved: Resolved, run: OwnRun, asking: Asking) -> None:
         self._rules, self._resolved, self._run, self._asking = rules, resolved, run, asking
         self._names: dict[tuple[int, int], str] = {}
-        self._numbered: tuple[list[tuple[str | None, ...]], Any] | None = None
 
     def serve(self, plan: Plan, formats: Sequence[int]) -> Served:
         """The result, in the formats that the client wants: none for text, one for all, or one per column."""
-        binary = len(set(formats)) == 1 and formats[0] == 1
-        found = self._result(plan, binary=binary)
-        if len(set(formats)) > 1:
-            other = self._result(plan, binary=True)
-            rows = [
-                tuple(b if code else a for code, a, b in zip(formats, one, two, strict=True))
-                for one, two in zip(found.rows, other.rows, strict=True)
-            ]
-            columns = tuple(replace(one, format=code) for one, code in zip(found.columns, formats, strict=True))
-            return replace(found, columns=columns, rows=rows)
-        return found
-
-    def _result(self, plan: Plan, *, binary: bool) -> Served:
         tables = {alias: self._table(alias, inner) for alias, inner in plan.before}
         if isinstance(plan, Exact):
-            return self._exact(plan, tables, binary=binary)
+            return self._exact(plan, tables, formats)
         if isinstance(plan, StatisticPlan):
-            return self._cells(plan, tables, binary=binary)
-        return self._listed(plan, tables, binary=binary)
+            return self._cells(plan, tables, formats)
+        return self._listed(plan, tables, formats)
 
     # Tables of constants ----------------------------------------------------------------------------------------------
 
     def _table(self, alias: str, plan: Plan) -> DerivedTable:
         """What is released first, as a table of constants."""
-        found = self._result(plan, binary=False)
+        found = self.serve(plan, ())
         if isinstance(plan, Exact) and len(found.rows) > CONSTANTS:
             raise NotCovered(
                 f"a sub-select of more than {CONSTANTS:,} rows with LIMIT, a window or the like beside sensitive columns",
@@ -148,7 +136,7 @@ class Answering:
             )
         names = tuple(self._resolved.sources[alias].columns)
         kinds = [(column.type, column.modifier) for column in found.columns]
-        texts = [[None if cell is None else cell.decode() for cell in row] for row in found.rows]
+        texts = [[None if cell is None else cell.decode() for cell in row] for row in found.rows.cells()]
         return self.constants(alias, names, kinds, texts)
 
     def constants(
@@ -179,41 +167,19 @@ class Answering:
 
     # Results ----------------------------------------------------------------------------------------------------------
 
-    def _send(
-        self, query: Any, *, binary: bool, visible: int | None = None
-    ) -> tuple[Served, list[tuple[str | None, ...]]]:
-        """Run SQL; the columns behind the visible ones stay here."""
-        sql = printed(query)
-        values = (str(self._rules.seed).encode(),) if any(isinstance(one, Parameter) for one in walk(query)) else ()
-        found, every = self._run.rows(sql, values, binary=binary)
-        width = found.nfields if visible is None else visible
-        columns = tuple(
-            ResultColumn(
-                (found.fname(place) or b"").decode("utf-8", "replace"),
-                0,
-                0,
-                found.ftype(place),
-                found.fsize(place),
-                found.fmod(place),
-                int(binary),
-            )
-            for place in range(width)
-        )
-        if width == found.nfields:
-            return Served(columns, every), [()] * len(every) if visible is not None else []
-        behind = [
-            [None if (cell := row[place]) is None else cell.decode() for row in every]
-            for place in range(width, found.nfields)
-        ]
-        return Served(columns, [row[:width] for row in every]), list(zip(*behind, strict=True))
+    def _send(self, query: Any, formats: Sequence[int], *, hidden: int = 0) -> tuple[Any, DataRows]:
+        """Run SQL."""
+        seeded = any(isinstance(one, Parameter) for one in walk(query))
+        values = (str(self._rules.seed).encode(),) if seeded else ()
+        return self._run.rows(printed(query), values, formats, hidden=hidden)
 
-    def _exact(self, plan: Exact, tables: Mapping[str, Any], *, binary: bool) -> Served:
+    def _exact(self, plan: Exact, tables: Mapping[str, Any], formats: Sequence[int]) -> Served:
         query = placed(in_keyed_order(plan.query, self._resolved), dict(tables))
         if plan.key:
             query = replace(query, order=(*query.order, OrderBy(hashed(plan.key))))
-        return self._send(query, binary=binary)[0]
+        return Served(*self._send(query, formats))
 
-    def _cells(self, plan: StatisticPlan, tables: Mapping[str, Any], *, binary: bool) -> Served:
+    def _cells(self, plan: StatisticPlan, tables: Mapping[str, Any], formats: Sequence[int]) -> Served:
         statistic = plan.statistic
         statistic = replace(
             statistic,
@@ -232,11 +198,11 @@ class Answering:
         self._asking.columns.update(statistic.columns)
         table = self.constants(statistic.alias, statistic.names, runner.kinds, rows)
         outer = placed(statistic.outer, {**tables, statistic.alias: table})
-        return self._send(outer, binary=binary)[0]
+        return Served(*self._send(outer, formats))
 
     # Rows of people ---------------------------------------------------------------------------------------------------
 
-    def _listed(self, plan: RowList, tables: Mapping[str, Any], *, binary: bool) -> Served:
+    def _listed(self, plan: RowList, tables: Mapping[str, Any], formats: Sequence[int]) -> Served:
         select = placed(plan.select, dict(tables))
         public = conjunction(placed_all(plan.public, tables))
         hidden = conjunction(placed_all(plan.hidden, tables))
@@ -247,32 +213,33 @@ class Answering:
         worst = self._learn(before, plan, people, {})
         value, limit = amount(worst.knowledge), asking.limit
         over = value > limit.value + 1e-9 or not whole
-        allowed: list[set[tuple[str | None, ...]]] | None = None
+        allowed: Ints | None = None
         if over and limit.action in ("subset", "mask") and asking.enforces and not plan.hidden and not plan.whole:
             allowed = self._allowed(plan, people, before, limit.value)
-        if over and limit.action != "alert" and asking.enforces and not (allowed and any(allowed)):
+        if over and limit.action != "alert" and asking.enforces and (allowed is None or not len(allowed)):
             raise Denied(value, [name for charge in plan.charges for _, name in charge.attributes], len(people[0]))
         asking.learned = worst  # an error tells of all of them, also of those who would be left out
         lister = Lister(plan, select, public, hidden, self._resolved)
-        served, extra = self._send(lister.query, binary=binary, visible=len(select.items))
-        keys = [[row[lister.keys[place]] for row in extra] for place in range(len(plan.charges))]
-        if allowed is not None:
-            served, extra, people = self._reduced(
-                plan, lister, served, extra, people, allowed, mask=limit.action == "mask"
-            )
-            keys = [[row[lister.keys[place]] for row in extra] for place in range(len(plan.charges))]
-        shown: dict[str, dict[tuple[str | None, ...], float]] = {}
-        for place, charge in enumerate(plan.charges):
-            for name, _, _ in charge.shown:
-                cells = [row[lister.values[place, name]] for row in extra]
-                weigh = self._rules.sensitivity.weights[name]
-                weights = {cell: weigh(cell) for cell in set(cells)}
-                known = shown.setdefault(f"{place}:{name}", {})
-                known.update(zip(keys[place], map(weights.__getitem__, cells), strict=True))
-        for place, its in enumerate(keys):
-            if not {key for key in its if None not in key} <= {*people[place]}:
+        wanted = tuple(formats) * len(select.items) if len(formats) == 1 else formats
+        columns, rows = self._send(lister.query, wanted, hidden=lister.hidden)
+        named = [
+            self._rules.entities.numbers(charge.entity, rows, places)
+            for charge, places in zip(plan.charges, lister.keys, strict=True)
+        ]
+        for its, asked in zip(named, people, strict=True):
+            if not np.isin(its[its >= 0], asked).all():
                 # Both were asked in one snapshot: whatever made them differ, nobody is shown who was not decided on.
                 raise OwnError("22000", "the rows are about other people than those who were asked about")
+        weights = {(place, name): self._weights(name, rows, column) for (place, name), column in lister.values.items()}
+        served = Served(columns[lister.hidden :], rows.without_first(lister.hidden))
+        if allowed is not None:
+            keep = np.isin(named[0], allowed)
+            served = self._reduced(plan, served, keep, mask=limit.action == "mask")
+            named, weights = [named[0][keep]], {key: its[keep] for key, its in weights.items()}
+            people = [allowed]
+        shown = {
+            key: _most(people[key[0]], named[key[0]], its, self._rules.worst(key[1])) for key, its in weights.items()
+        }
         settled = self._learn(before, plan, people, shown)
         if asking.enforces and not over and amount(settled.knowledge) > limit.value + 1e-9:
             # Values that were shown before weigh more by now: the decision was about those of then. Whose, an error
@@ -284,8 +251,8 @@ class Answering:
         asking.rows += len(served.rows)
         return served
 
-    def _asked(self, plan: RowList, select: Select, public: Any) -> tuple[list[list[tuple[str | None, ...]]], bool]:
-        """Per charge the keys of the people asked about; and whether these are all."""
+    def _asked(self, plan: RowList, select: Select, public: Any) -> tuple[list[Ints], bool]:
+        """Per charge the people asked about, in order; and whether these are all."""
         known = self._asking.exposure.knowledge
         weights = [min(1.0, sum(self._rules.worst(name) for _, name in charge.attributes)) for charge in plan.charges]
         least = min(weights, default=0.0)
@@ -297,101 +264,85 @@ class Answering:
         for charge in plan.charges:  # each by themselves: pairs of people are more than people, and LIMIT counts rows
             items = tuple(Output(name, f"k{place}") for place, name in enumerate(charge.named))
             query = Select(items, select.source, public)
-            if not plan.whole:
+            if not plan.whole and (select.limit is not None or select.offset is not None):
                 order = (*select.order, OrderBy(hashed(order_key(select, self._resolved))))
                 query = replace(query, order=order, limit=select.limit, offset=select.offset)
                 names = tuple(one.name for one in items)
                 outer = tuple(Output(ColumnName("who", name), name) for name in names)
                 query = Select(outer, DerivedTable(query, "who", names))
             query = replace(query, distinct=True, limit=Literal("number", str(most + 1)))
-            values = (str(self._rules.seed),) if any(isinstance(one, Parameter) for one in walk(query)) else ()
-            rows = self._run.ask(printed(query), values)
-            found.append([key for key in rows if None not in key])
+            _, rows = self._send(query, ())
+            numbers = np.unique(self._rules.entities.numbers(charge.entity, rows, range(len(items))))
+            found.append(numbers[numbers >= 0])
             whole = whole and len(rows) <= most
         return found, whole
 
     def _learn(
-        self,
-        exposure: Exposure,
-        plan: RowList,
-        people: list[list[tuple[str | None, ...]]],
-        shown: Mapping[str, Mapping[tuple[str | None, ...], float]],
+        self, exposure: Exposure, plan: RowList, people: list[Ints], shown: Mapping[tuple[int, str], Floats]
     ) -> Exposure:
         """The exposure with all that these people's rows tell: what is shown at its weight, all else at the worst."""
         for place, charge in enumerate(plan.charges):
-            if not people[place]:
+            numbers = people[place]
+            if not len(numbers):
                 continue
-            numbers = self._numbers(charge.entity, people[place])
             plain = {name for name, _, _ in charge.shown}
             weights = {}
             for _, name in charge.attributes:
                 worst = self._rules.worst(name)
                 worst = 1.0 if charge.several and worst > 0 else worst
-                known = shown.get(f"{place}:{name}")
-                if known is not None:
-                    cells = [known.get(key, worst) for key in people[place]]
-                elif name in plain and len(numbers) <= SPARE:
+                its = shown.get((place, name), np.full(len(numbers), worst))
+                if (place, name) not in shown and name in plain and len(numbers) <= SPARE:
                     # A value that was shown already tells nothing new; what it weighs is known.
-                    before = [exposure.knowledge.cell(name, int(number)) for number in numbers]
-                    cells = [worst if level < 0 else level for level in before]
-                else:
-                    cells = [worst] * len(numbers)
-                weights[name] = np.array(cells, dtype=np.float64)
+                    before = np.array([exposure.knowledge.cell(name, int(number)) for number in numbers])
+                    its = np.where(before < 0, worst, before)
+                weights[name] = its
             exposure = exposure.learn(learned(numbers, weights), at=self._asking.at)
         return exposure
 
-    def _numbers(self, entity: str, keys: list[tuple[str | None, ...]]) -> Any:
-        """Numbers of people; those of the same list are worked out once."""
-        if self._numbered is None or self._numbered[0] is not keys:
-            texts = [tuple(map(str, key)) for key in keys]
-            self._numbered = keys, self._rules.entities.numbers(entity, texts)
-        return self._numbered[1]
+    def _weights(self, name: str, rows: DataRows, column: int) -> Floats:
+        """What each cell of a column weighs."""
+        table, numbers = self._rules.sensitivity.weights[name], rows.numbers(column)
+        if numbers is not None:
+            return np.where(numbers < 0, 0.0, weigh(numbers, table))
+        cells = rows.column(column)
+        known = {cell: table(None if cell is None else cell.decode()) for cell in set(cells)}
+        return np.fromiter(map(known.__getitem__, cells), dtype=np.float64, count=len(cells))
 
-    def _allowed(
-        self, plan: RowList, people: list[list[tuple[str | None, ...]]], before: Exposure, limit: float
-    ) -> list[set[tuple[str | None, ...]]] | None:
+    def _allowed(self, plan: RowList, people: list[Ints], before: Exposure, limit: float) -> Ints | None:
         """The most people, by a keyed hash, that fit into the limit at the worst."""
         if len(plan.charges) != 1:
             return None
-        ordered = sorted(people[0], key=lambda key: hashlib.sha256(repr((self._rules.seed, key)).encode()).digest())
+        key = str(self._rules.seed).encode()
+        marks = [hashlib.blake2b(b"%d" % one, key=key, digest_size=8).digest() for one in people[0].tolist()]
+        ordered = people[0][np.argsort(np.array(marks), kind="stable")]
         low, high = 0, len(ordered)
         while low < high:
             middle = (low + high + 1) // 2
-            fits = amount(self._learn(before, plan, [ordered[:middle]], {}).knowledge) <= limit + 1e-9
+            fits = amount(self._learn(before, plan, [np.sort(ordered[:middle])], {}).knowledge) <= limit + 1e-9
             low, high = (middle, high) if fits else (low, middle - 1)
-        return [set(ordered[:low])]
+        return np.sort(ordered[:low])
 
-    def _reduced(
-        self,
-        plan: RowList,
-        lister: Lister,
-        served: Served,
-        extra: list[tuple[str | None, ...]],
-        people: list[list[tuple[str | None, ...]]],
-        allowed: list[set[tuple[str | None, ...]]],
-        *,
-        mask: bool,
-    ) -> tuple[Served, list[tuple[str | None, ...]], list[list[tuple[str | None, ...]]]]:
+    def _reduced(self, plan: RowList, served: Served, keep: Flags, *, mask: bool) -> Served:
         """Only the rows of some people, or the others without their sensitive cells."""
-        keep = [row[lister.keys[0]] in allowed[0] for row in extra]
-        kept = [[key for key in people[0] if key in allowed[0]]]
-        number = len(served.rows) - sum(keep)
         self._asking.decision = "mask" if mask else "subset"
+        number, every = int(keep.sum()), len(keep)
         if not mask:
-            rows = [row for row, kept_one in zip(served.rows, keep, strict=True) if kept_one]
-            notice = f"{len(rows):,} of {len(served.rows):,} rows are shown; the others would bring your exposure above your limit."
-            fewer = [row for row, kept_one in zip(extra, keep, strict=True) if kept_one]
-            return Served(served.columns, rows, notice), fewer, kept
+            notice = f"{number:,} of {every:,} rows are shown; the others would bring your exposure above your limit."
+            return Served(served.columns, served.rows.kept(keep), notice)
         places = {place for place, one in enumerate(plan.select.items) if self._resolved.sensitive(one.inner)}
         rows = [
-            row if kept_one else tuple(None if place in places else cell for place, cell in enumerate(row))
-            for row, kept_one in zip(served.rows, keep, strict=True)
+            row if kept else tuple(None if place in places else cell for place, cell in enumerate(row))
+            for row, kept in zip(served.rows.cells(), keep.tolist(), strict=True)
         ]
-        notice = (
-            f"Values in {number:,} of {len(rows):,} rows are withheld; they would bring your exposure above your limit."
-        )
-        hidden = [row if kept_one else tuple(None for _ in row) for row, kept_one in zip(extra, keep, strict=True)]
-        return Served(served.columns, rows, notice), hidden, kept
+        notice = f"Values in {every - number:,} of {every:,} rows are withheld; they would bring your exposure above your limit."
+        return Served(served.columns, DataRows.of(rows), notice)
+
+
+def _most(people: Ints, named: Ints, weights: Floats, otherwise: float) -> Floats:
+    """The most that each of some people weighs in rows that name them; of those who are in none, something else."""
+    found = np.full(len(people), -1.0)
+    np.maximum.at(found, np.searchsorted(people, named[named >= 0]), weights[named >= 0])
+    return np.where(found < 0, otherwise, found)
 
 
 def placed_all(nodes: tuple[Any, ...], tables: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -79,6 +79,12 @@ class OwnPortal:
     granted: list[Granted] = field(default_factory=list)
     hold: bool = False
 
+    @property
+    def wanted(self) -> tuple[int, ...]:
+        """The formats in which rows are read; COPY says itself which."""
+        ask = self.prepared.ask
+        return self.results if ask.kind != "copy" else (int(ask.form.format == "binary"),)
+
 
 def close_each(step: Callable[[Granted], Awaitable[None]], opened: OwnPortal) -> Awaitable[None] | None:
     """Settle what a portal was granted, the last first."""
@@ -101,13 +107,13 @@ def fetched(opened: OwnPortal, count: int | None, *, described: bool, formats: t
     rows = served.rows[opened.at :] if count is None else served.rows[opened.at : opened.at + count]
     opened.at += len(rows)
     begin = wire.row_description(served.columns) if described else b""
-    return OwnAnswer(begin + wire.data_rows(rows) + complete(f"FETCH {len(rows)}"))
+    return OwnAnswer(begin + rows.content + complete(f"FETCH {len(rows)}"))
 
 
 def shaped(ask: AskedStatement, served: Served) -> bytes:
     """A result as the messages that its statement asked for."""
     if ask.kind == "copy":
-        return wire.copied(served.columns, served.rows, csv=ask.csv, header=ask.header)
+        return wire.copied(served.columns, served.rows, ask.form)
     return wire.selected(served.columns, served.rows)
 
 

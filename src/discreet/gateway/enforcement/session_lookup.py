@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from discreet.gateway.analysis.relations import Named, Setting
-from discreet.gateway.own_connection import COPIED, OwnConnections
+from discreet.gateway.own_connection import COPIED, OwnConnections, described_columns
 from discreet.gateway.protocol.messages import ResultColumn
 from discreet.sql.printer import quoted, string
 
@@ -47,19 +47,7 @@ def columns_of(
     with own.run(setting.settings, snapshot=False) as run:
         found = run.described(sql, given)
     types = tuple(found.param_type(place) for place in range(found.nparams))
-    columns = tuple(
-        ResultColumn(
-            (found.fname(place) or b"").decode("utf-8", "replace"),
-            0,
-            0,
-            found.ftype(place),
-            found.fsize(place),
-            found.fmod(place),
-            0,
-        )
-        for place in range(found.nfields)
-    )
-    return types, columns
+    return types, described_columns(found)
 
 
 def setting_of(names: Sequence[tuple[str, str]], row: Sequence[str | None], user: str) -> Setting:

@@ -20,10 +20,9 @@ from discreet.gateway.analysis.relations import Setting
 from discreet.gateway.analysis.resolve import Resolver
 from discreet.gateway.analysis.statements import AskedStatement, asked
 from discreet.gateway.enforcement import audit
-from discreet.gateway.enforcement.amounts import adds_nothing
 from discreet.gateway.enforcement.answers import Answering, AnsweringRules, Asking, Denied, Served
 from discreet.gateway.enforcement.cells import StatisticRefused
-from discreet.gateway.enforcement.exposure_accounts import ExposureAccount
+from discreet.gateway.enforcement.exposure_accounts import ExposureAccount, adds_nothing
 from discreet.gateway.enforcement.exposure_limits import ExposureLimit
 from discreet.gateway.enforcement.session_host import (
     OwnPortal,
@@ -51,6 +50,7 @@ from discreet.gateway.enforcement.verdicts import (
     Who,
 )
 from discreet.gateway.own_connection import OwnError, OwnRun
+from discreet.gateway.protocol.data_rows import DataRows
 from discreet.gateway.protocol.messages import ResultColumn, complete, error
 from discreet.gateway.refusals import Refuse, refused
 from discreet.gateway.session import result_messages as wire
@@ -247,8 +247,7 @@ class SessionPolicy:
         opened.at += len(rows)
         suspended = limit and len(rows) == limit
         ended = wire.SUSPENDED if suspended else complete(f"SELECT {len(rows)}")
-        messages = await asyncio.to_thread(wire.data_rows, rows) if len(rows) >= SMALL else wire.data_rows(rows)
-        return OwnAnswer(before + messages + ended, opened, max(len(rows), 1))
+        return OwnAnswer(b"".join((before, rows.content, ended)), opened, max(len(rows), 1))
 
     # Cursors ----------------------------------------------------------------------------------------------------------
 
@@ -344,7 +343,7 @@ class SessionPolicy:
         resolved, plan = self._planned(*given) if few else await asyncio.to_thread(self._planned, *given)
         if asks_for_nothing(tree):
             _, columns = await asyncio.to_thread(self._described, prepared)
-            return Served(with_formats(columns, opened.results), [])
+            return Served(with_formats(columns, opened.wanted), DataRows.of(()))
         listed = any(isinstance(one, RowList) for one in plans_in(plan))
         if not listed:
             served, _ = await self._host.work(self._account, self._run, resolved, plan, opened, rules)
@@ -389,13 +388,13 @@ class SessionPolicy:
             max(self._host.clock(), self._account.exposure.newest),
             self._host.enforces,
         )
-        alone = isinstance(plan, Exact) and not plan.before and len(set(opened.results)) < 2
+        alone = isinstance(plan, Exact) and not plan.before and len(set(opened.wanted)) < 2
         try:
             with self._host.own.run(opened.prepared.setting.settings, snapshot=not alone) as run:
                 self._running = run
                 if self._cancelled:
                     raise OwnError("57014", "canceling statement due to user request")
-                return Answering(rules, resolved, run, asking).serve(plan, opened.results), asking
+                return Answering(rules, resolved, run, asking).serve(plan, opened.wanted), asking
         except Exception as problem:
             return problem, asking
         finally:
@@ -433,7 +432,7 @@ class SessionPolicy:
         limit = self._limit()
         left = await asyncio.to_thread(self._host.rules(limit).answers.left, self._who.user, self._roles)
         rows = audit.left_of(self._account.value, limit, left)
-        return Served(audit.LEFT, [tuple(cell.encode() for cell in row) for row in rows])
+        return Served(audit.LEFT, DataRows.of([cell.encode() for cell in row] for row in rows))
 
     def delivered(self, token: Any, rows: int) -> Awaitable[None] | None:
         """Released rows were handed to the network."""

@@ -7,6 +7,7 @@ b'SERROR\\x00VERROR\\x00C42501\\x00MNo.\\x00\\x00'
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from struct import Struct, pack
 from typing import NamedTuple
@@ -14,6 +15,7 @@ from typing import NamedTuple
 from discreet.gateway.protocol.framing import LENGTH, Malformed
 
 _COUNT = Struct("!H")
+_COLUMN = Struct("!ihIhih")
 
 FLUSH = b"H\x00\x00\x00\x04"
 SYNC = b"S\x00\x00\x00\x04"
@@ -150,6 +152,31 @@ def row_of(body: bytes) -> tuple[bytes | None, ...]:
         return _values(body, 0)[0]
     except struct.error:
         raise Malformed from None
+
+
+def row_description_of(body: bytes) -> tuple[ResultColumn, ...]:
+    """The columns of a RowDescription, without the tables they come from."""
+    (count,), pos, found = _COUNT.unpack_from(body), 2, []
+    for _ in range(count):
+        end = body.index(0, pos)
+        _, _, kind, size, modifier, code = _COLUMN.unpack_from(body, end + 1)
+        found.append(ResultColumn(body[pos:end].decode("utf-8", "replace"), 0, 0, kind, size, modifier, code))
+        pos = end + 1 + _COLUMN.size
+    return tuple(found)
+
+
+def error_of(body: bytes) -> tuple[str, str]:
+    """Code and words of an ErrorResponse."""
+    fields = {one[:1]: one[1:].decode("utf-8", "replace") for one in body.split(b"\0")}
+    return fields.get(b"C", "57P03"), fields.get(b"M", "")
+
+
+def statement_messages(sql: str, values: Sequence[bytes], formats: Sequence[int]) -> bytes:
+    """Parse, Bind, Describe, Execute and Sync of one statement without a name, with values as text."""
+    given = pack("!h", len(values)) + b"".join(pack("!i", len(one)) + one for one in values)
+    bind = b"\0\0\0\0" + given + pack(f"!h{len(formats)}h", len(formats), *formats)
+    parts = (message(b"P", b"\0" + sql.encode() + b"\0\0\0"), message(b"B", bind), message(b"D", b"P\0"))
+    return b"".join(parts) + message(b"E", b"\0\0\0\0\0") + SYNC
 
 
 def query_message(sql: str) -> bytes:
