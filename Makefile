@@ -79,7 +79,7 @@ pins: $(UV)
 	echo uv | $(UV) pip compile - --generate-hashes --no-header --no-annotate --universal -q -o requirements-tools.txt
 	$(UV) pip compile pyproject.toml --extra demo --group build --generate-hashes --no-header --no-annotate --universal -q -o requirements.txt
 	$(UV) pip compile pyproject.toml --all-extras --group dev --generate-hashes --no-header --no-annotate --universal -q -c requirements.txt -o requirements-dev.txt
-	$(UV) pip compile pyproject.toml --extra web --extra sso --extra gateway --extra postgres --extra formats --extra linkage --group build --generate-hashes --no-header --no-annotate --universal -q -c requirements-dev.txt -o deploy/requirements.txt
+	$(UV) pip compile pyproject.toml --extra web --extra sso --extra passkeys --extra gateway --extra postgres --extra formats --extra linkage --group build --generate-hashes --no-header --no-annotate --universal -q -c requirements-dev.txt -o deploy/requirements.txt
 	$(UV) pip compile benchmarks/peers.in --generate-hashes --no-header --no-annotate --universal -q -o benchmarks/peers.txt
 
 package: .venv/.all

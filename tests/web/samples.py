@@ -21,7 +21,7 @@ from sqlalchemy import insert
 from discreet.linkage.project import Project, register_project
 from discreet.linkage.review.assignments import assign, bring_pairs
 from discreet.store.tables.web import ROLE_CHANGE, TRACE
-from discreet.web.accounts import accounts, credentials, second_approver
+from discreet.web.accounts import accounts, credentials, passkeys, second_approver
 from discreet.web.datasets import store as datasets
 from discreet.web.framework.permissions import scopes_of
 from discreet.web.framework.route import Route
@@ -72,6 +72,14 @@ def _token(app: FastAPI, owner: str) -> dict[str, str]:
             connection, account=number, name="sample", scopes=tuple(scopes_of(role)), now=site.stamp(), expires=expires
         )
     return {"number": str(token.id)}
+
+
+def _passkey(app: FastAPI, owner: str) -> dict[str, str]:
+    site, number = app.state.site, account_number(app, owner)
+    made = {"credential": secrets.token_hex(16), "public": "00", "counter": 0}
+    with site.store.writing() as connection:
+        passkeys.add(connection, site, number, "sample", made)
+        return {"number": str(passkeys.of_account(connection, number)[-1].id)}
 
 
 def _role_change(app: FastAPI, owner: str) -> dict[str, str]:
@@ -309,6 +317,7 @@ SAMPLES: dict[str, Maker] = {
     "entry": _entry,
     "token": _token,
     "token of any account": _token,
+    "passkey": _passkey,
     "role change": _role_change,
     "data set": _dataset,
     "job": _job,
@@ -319,7 +328,7 @@ SAMPLES: dict[str, Maker] = {
     "trace": _trace,
 }
 
-OWNED = {"token", "interview", "linkage task", "linkage pair"}
+OWNED = {"token", "passkey", "interview", "linkage task", "linkage pair"}
 """Objects that only their owner may have; the others are for everybody with the permission."""
 NEVER_OWN = {
     "/releases/plans/{number}/approve",

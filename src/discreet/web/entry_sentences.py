@@ -91,6 +91,8 @@ ACTS = {
     "set a second factor": "set up a second factor of",
     "removed the second factor": "removed the second factor of",
     "reset the second factor": "reset the second factor of",
+    "added a passkey": "added a passkey to",
+    "removed a passkey": "removed a passkey of",
     "made recovery codes": "made recovery codes of",
     "came by single sign-on": "signed in for the first time by the provider:",
     "has another role by single sign-on": "has another role from the provider:",

@@ -53,7 +53,9 @@ def code_now(secret: bytes, clock: Clock) -> str:
 
 def set_up(browser: Browser, clock: Clock) -> tuple[bytes, list[str]]:
     """Set an app up on the page of the own account; gives its key and the recovery codes."""
-    assert browser.post("/account/second-factor", {"old": PASSWORD}).headers["location"] == "/sign-in/code"
+    assert (
+        browser.post("/account/second-factor", {"kind": "app", "old": PASSWORD}).headers["location"] == "/sign-in/code"
+    )
     secret = key_on(browser.get("/sign-in/code").text)
     assert browser.post("/sign-in/code", {"code": "000000"}).status_code == 403
     page = browser.post("/sign-in/code", {"code": code_now(secret, clock)})

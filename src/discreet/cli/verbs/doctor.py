@@ -37,6 +37,7 @@ PURPOSES = {
     "formats": "spreadsheets, files of Stata, SPSS and SAS, Feather, zstd",
     "remote": "files in stores of objects, such as s3://",
     "sso": "single sign-on (OpenID Connect)",
+    "passkeys": "passkeys as the second factor",
     "lp": "comparison solvers of the adversary",
     "linkage": "candidate pairs for linkage",
     "demo": "the last chapter of discreet demo",
@@ -280,6 +281,7 @@ PACKAGES = {
     "starlette": "web",
     "uvicorn": "web",
     "uvloop": "gateway",
+    "webauthn": "passkeys",
 }
 """What the packages of the extras are called where they are imported, and the smallest extra that brings each."""
 

@@ -60,6 +60,21 @@ FACTOR = Table(
 `counter` the last period whose code was used; of a recovery code only the hash is stored.
 """
 
+PASSKEY = Table(
+    "web_passkey",
+    metadata,
+    Column("id", Number, primary_key=True),
+    *required(
+        account=ForeignKey("web_account.id"), name=Text, credential=Text, public=Text, counter=BigInteger, made=Text
+    ),
+    Column("used", Text, nullable=True),
+    UniqueConstraint("credential", name="web_passkey_credential"),
+    Index("web_passkey_account", "account"),
+)
+"""An authenticator that signs for an account: its number for it (`credential`), its `public` key, and how often it has
+signed, if it counts.
+"""
+
 LINK = Table(
     "web_link",
     metadata,

@@ -45,6 +45,8 @@ class Act(StrEnum):
     FACTOR_SET = "set a second factor"
     FACTOR_REMOVED = "removed the second factor"
     FACTOR_RESET = "reset the second factor"
+    PASSKEY_ADDED = "added a passkey"
+    PASSKEY_REMOVED = "removed a passkey"
     CODES_MADE = "made recovery codes"
     SSO_MADE = "came by single sign-on"
     SSO_ROLE = "has another role by single sign-on"

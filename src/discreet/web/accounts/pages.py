@@ -374,6 +374,7 @@ ACCOUNT_ROUTES: tuple[Route, ...] = (
     Submit("/start", "datasets.change", show_steps),
     Page("/sign-in/code", ANYONE, door.step_page),
     Submit("/sign-in/code", ANYONE, door.finish_step),
+    Submit("/sign-in/passkey", ANYONE, door.finish_with_passkey),
     Page("/account", "account.own", own_page),
     *sign_in_settings.SIGN_IN_ROUTES,
     Submit("/account/password", "account.own", change_password),

@@ -32,7 +32,7 @@ from discreet.web.ledger import entry_of
 # alone: by making it, or by a link that is used.
 HARMLESS = frozenset(
     {Act.SIGNED_OUT, Act.PASSWORD_CHANGED, Act.TOKEN_MADE, Act.TOKEN_REVOKED}
-    | {Act.FACTOR_SET, Act.FACTOR_REMOVED, Act.CODES_MADE}
+    | {Act.FACTOR_SET, Act.FACTOR_REMOVED, Act.PASSKEY_ADDED, Act.PASSKEY_REMOVED, Act.CODES_MADE}
     | {Act.ROLE_PROPOSED, Act.ROLE_REJECTED, Act.ROLE_WITHDRAWN}
 )
 """Acts that put an account into nobody's hands and leave it as it was; what is not known to be harmless counts."""

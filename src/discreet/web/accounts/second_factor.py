@@ -1,4 +1,4 @@
-"""Second factor: codes of an authenticator app (TOTP, RFC 6238), and recovery codes for when it is lost.
+"""Second factor: codes of an authenticator app (TOTP, RFC 6238) or passkeys, and recovery codes for when they are lost.
 
 After the password, the way to the second step is a sealed cookie of five minutes: nothing is stored until a code was right.
 """
@@ -12,19 +12,20 @@ import json
 import secrets
 from dataclasses import asdict, dataclass
 from datetime import timedelta
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import quote
 
 from sqlalchemy import Connection, delete, func, insert, select
 from starlette.responses import Response
 
 from discreet.errors import IntegrityError
-from discreet.store.tables.web import ACCOUNT, FACTOR
+from discreet.store.tables.web import ACCOUNT, FACTOR, PASSKEY
 from discreet.store.transitions import update_one
-from discreet.web.accounts import accounts
+from discreet.web.accounts import accounts, passkeys
 from discreet.web.accounts.accounts import Account, digest_secret
 from discreet.web.datasets.files import seal, unseal
 from discreet.web.framework.context import Context
+from discreet.web.framework.problems import Problem
 from discreet.web.framework.shared_state import Site
 
 PERIOD, DIGITS = 30, 6
@@ -57,11 +58,17 @@ def matching_period(secret: bytes, code: str, moment: float) -> int | None:
     return fits[-1] if fits else None
 
 
-def state(connection: Connection, site: Site, account: Account) -> Literal["none", "code", "enrol"]:
-    """What is asked for after the password: nothing, a code, or to set up an app, where the role requires one."""
-    known = select(FACTOR.c.id).where(FACTOR.c.account == account.id, FACTOR.c.kind == "totp")
-    if connection.execute(known).first() is not None:
-        return "code"
+def has_app(connection: Connection, account: int) -> bool:
+    """Is an authenticator app set up?"""
+    known = select(FACTOR.c.id).where(FACTOR.c.account == account, FACTOR.c.kind == "totp")
+    return connection.execute(known).first() is not None
+
+
+def state(connection: Connection, site: Site, account: Account) -> Literal["none", "ask", "enrol"]:
+    """What comes after the password: nothing, a code or passkey, or to set one up, where the role requires it."""
+    key = select(PASSKEY.c.id).where(PASSKEY.c.account == account.id)
+    if has_app(connection, account.id) or connection.execute(key).first() is not None:
+        return "ask"
     return "enrol" if account.role in site.settings.second_factor else "none"
 
 
@@ -83,7 +90,7 @@ def take_code(connection: Connection, site: Site, account: int, typed: str) -> b
 
 def set_up(connection: Connection, site: Site, account: int, secret: bytes, period: int) -> list[str]:
     """Store an app in place of the one before; gives new recovery codes, which are never seen again."""
-    remove(connection, account)
+    remove_app(connection, account)
     values = {"account": account, "made": site.stamp(), "kind": "totp", "counter": period, "used": site.stamp()}
     values["secret"] = seal(site.ledger.keys, secret.hex())
     connection.execute(insert(FACTOR).values(values))
@@ -99,9 +106,24 @@ def renew_recovery(connection: Connection, site: Site, account: int) -> list[str
     return [f"{code[:5]}-{code[5:]}" for code in codes]
 
 
+def remove_app(connection: Connection, account: int) -> None:
+    """Forget the app of an account."""
+    connection.execute(delete(FACTOR).where(FACTOR.c.account == account, FACTOR.c.kind == "totp"))
+
+
 def remove(connection: Connection, account: int) -> None:
-    """Forget the app and the recovery codes of an account."""
+    """Forget app, passkeys and recovery codes of an account."""
+    passkeys.remove(connection, account)
     connection.execute(delete(FACTOR).where(FACTOR.c.account == account))
+
+
+def last_one_removed(connection: Connection, site: Site, account: Account) -> None:
+    """After a removal: recovery codes alone are no second factor, and a role may require one."""
+    now = state(connection, site, account)
+    if now == "enrol":
+        raise Problem(409, "Your role requires a second factor.", remedy="Set up another one first.")
+    if now == "none":
+        remove(connection, account.id)
 
 
 def recovery_left(connection: Connection, account: int) -> int:
@@ -120,12 +142,19 @@ class SecondStep:
     until: str
     next: str = "/"
     secret: str = ""
-    """Of an app that is being set up."""
+    """Of an app that is being set up; empty where a factor that is known is asked for."""
+    challenge: str = ""
+    """What a passkey signs."""
+    only: Literal["", "app", "passkey"] = ""
+    """What is being set up, if it was chosen."""
+    passkey: str = ""
+    """The name of a passkey that is being set up."""
 
 
-def begin_step(site: Site, response: Response, account: Account, *, proven: str, next: str, fresh: bool) -> Response:  # noqa: A002
+def begin_step(site: Site, response: Response, account: Account, *, fresh: bool, **given: Any) -> Response:
     """Send the browser to the second step, with the key of a new app if one is to be set up."""
-    step = SecondStep(account.id, proven, site.stamp(ago=-STEP_LIFE), next, secrets.token_hex(20) if fresh else "")
+    about: dict[str, Any] = {"until": site.stamp(ago=-STEP_LIFE), "secret": secrets.token_hex(20) if fresh else ""}
+    step = SecondStep(account.id, **given, **about, challenge=secrets.token_hex(32))
     sealed = seal(site.ledger.keys, json.dumps(asdict(step)))
     response.set_cookie(STEP, sealed, path="/", secure=True, httponly=True, samesite="lax")
     return response

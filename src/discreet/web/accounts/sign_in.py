@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -12,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Match
 
 from discreet.store.tables.web import LIMIT
-from discreet.web.accounts import accounts, credentials, second_factor
+from discreet.web.accounts import accounts, credentials, passkeys, second_factor
 from discreet.web.accounts.accounts import Account, Act
 from discreet.web.accounts.credentials import Link
 from discreet.web.accounts.onboarding import first_steps
@@ -22,7 +23,7 @@ from discreet.web.framework.problems import Problem
 from discreet.web.framework.route import Loads
 from discreet.web.framework.shared_state import Site, span
 
-WITH_CODE = "password and code"
+WITH_CODE, WITH_PASSKEY = "password and code", "password and passkey"
 """How a session began, as its owner sees it."""
 REFUSED = "That name and password do not go together, or the account is closed."
 
@@ -180,22 +181,30 @@ def forgive_attempt(site: Site, allowances: dict[str, int]) -> None:
         connection.execute(delete(LIMIT).where(or_(over, LIMIT.c.since <= site.stamp(ago=REMEMBERED))))
 
 
-# The second step: a code of an app, or a recovery code.
+# The second step: a code of an app, a passkey, or a recovery code.
 def code_allowances(site: Site, account: Account) -> dict[str, int]:
     """Most codes that may be tried for an account."""
     return {f"both:{site.ledger.fingerprint(f'second step {account.id}')}": second_factor.TRIES}
 
 
 def step_page(context: Here) -> Response:
-    """Ask for the code; or show the key of a new app, and ask for its first code."""
+    """Ask for a code or a passkey; or offer to set one up."""
     found = second_factor.current_step(context)
     if found is None:
         return go("/sign-in", said="step-over")
     step, account = found
-    app = second_factor.app_address(step.secret, account.name) if step.secret else None
-    return context.page(
-        "second_step.html", person=account, app=app, required=account.role, own=context.account is not None
-    )
+    with context.site.store.reading() as connection:
+        has_app = second_factor.has_app(connection, account.id)
+        has_passkey = bool(passkeys.of_account(connection, account.id))
+    app, options = None, ""
+    if step.secret and step.only != "passkey":
+        app = second_factor.app_address(step.secret, account.name)
+    if passkeys.offered(context) and step.secret and step.only != "app":
+        options = passkeys.creation_options(context, account, step.challenge)
+    elif passkeys.offered(context) and has_passkey and not step.secret:
+        options = passkeys.request_options(context, account, step.challenge)
+    about: dict[str, Any] = {"has_app": has_app, "has_passkey": has_passkey, "setting_up": bool(step.secret)}
+    return context.page("second_step.html", person=account, app=app, options=options, **about)
 
 
 @or_again(step_page)
@@ -217,24 +226,76 @@ def finish_step(context: Here) -> Response:
         done = second_factor.forget_step(go(step.next))
         return begin_session(context, account.id, done, proven=step.proven, method=WITH_CODE) or go("/sign-in")
     period = second_factor.matching_period(bytes.fromhex(step.secret), code.replace(" ", ""), site.now().timestamp())
-    if period is None:
+    if period is None or step.only == "passkey":
         raise wrong
     forgive_attempt(site, allowances)
 
     def along(connection: Connection) -> list[str]:
-        if second_factor.state(connection, site, account) == "code" and context.account is None:
-            raise wrong  # another browser has set one up meanwhile
+        _still_to_set_up(connection, context, account)
         return second_factor.set_up(connection, site, account.id, bytes.fromhex(step.secret), period)
 
-    act = {"act": Act.FACTOR_SET.value}
-    codes = context.act("web.account", f"account:{account.name}", actor=account.name, along=along, **act)
-    with site.store.writing() as connection:
-        credentials.end_other_sessions(connection, account.id, but=context.session)
-    if context.session is not None:
-        return second_factor.forget_step(context.page("recovery_codes.html", codes=codes, next="/account"))
-    response = context.page("recovery_codes.html", codes=codes, next=step.next)
+    return _set_up(context, step, account, along, act=Act.FACTOR_SET, method=WITH_CODE)
+
+
+@or_again(step_page)
+def finish_with_passkey(context: Here) -> Response:
+    """Check what a passkey signed, then sign in; or store a new passkey."""
+    site, found = context.site, second_factor.current_step(context)
+    if found is None:
+        return go("/sign-in", said="step-over")
+    step, account = found
+    answer = context.form.verbatim("answer", most=passkeys.LONGEST_ANSWER)
+    allowances = code_allowances(site, account)
+    take_attempt(site, allowances)
+    if not step.secret:
+        passkeys.take_signature(context, account.id, step.challenge, answer)
+        take_attempt(
+            site, {f"both:{site.ledger.fingerprint(f'challenge {step.challenge}')}": 1}
+        )  # signed once, used once
+        forgive_attempt(site, allowances)
+        done = second_factor.forget_step(go(step.next))
+        return begin_session(context, account.id, done, proven=step.proven, method=WITH_PASSKEY) or go("/sign-in")
+    if step.only == "app":
+        raise passkeys.not_signed()
+    made = passkeys.checked_new(context, step.challenge, answer)
+    forgive_attempt(site, allowances)
+
+    def along(connection: Connection) -> list[str]:
+        _still_to_set_up(connection, context, account)
+        passkeys.add(connection, site, account.id, step.passkey or "my passkey", made)
+        left = second_factor.recovery_left(connection, account.id)
+        return [] if left else second_factor.renew_recovery(connection, site, account.id)
+
+    return _set_up(context, step, account, along, act=Act.PASSKEY_ADDED, method=WITH_PASSKEY)
+
+
+def _still_to_set_up(connection: Connection, context: Context, account: Account) -> None:
+    """Refuse where the password alone would put a factor beside, or in place of, one that another browser set up."""
+    own = context.account is not None and context.account.id == account.id
+    if not own and second_factor.state(connection, context.site, account) == "ask":
+        raise Problem(403, "A second factor has been set up meanwhile.", remedy="Sign in again, with it.")
+
+
+def _set_up(
+    context: Context,
+    step: second_factor.SecondStep,
+    account: Account,
+    along: Callable[[Connection], list[str]],
+    *,
+    act: Act,
+    method: str,
+) -> Response:
+    """Store a new factor with its entry, end sessions elsewhere, show new recovery codes, and sign in."""
+    subject, own = f"account:{account.name}", context.account is not None and context.account.id == account.id
+    codes = context.act("web.account", subject, actor=account.name, along=along, act=act.value)
+    with context.site.store.writing() as connection:
+        credentials.end_other_sessions(connection, account.id, but=context.session if own else None)
+    home = "/account" if own else step.next
+    response = context.page("recovery_codes.html", codes=codes, next=home) if codes else go(home, said="passkey-added")
     response = second_factor.forget_step(response)
-    return begin_session(context, account.id, response, proven=step.proven, method=WITH_CODE) or go("/sign-in")
+    if own:
+        return response
+    return begin_session(context, account.id, response, proven=step.proven, method=method) or go("/sign-in")
 
 
 # Where a one-time link leads: the first account is made, or a password is set.

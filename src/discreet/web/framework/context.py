@@ -26,7 +26,7 @@ from discreet.web.framework.problems import Problem, not_allowed, not_found, pro
 from discreet.web.framework.route import Loads, Route, numbered
 from discreet.web.framework.shared_state import REMARKS, Site
 
-AT_THE_DOOR = ("/sign-in", "/sign-in/code", "/welcome/{secret}")
+AT_THE_DOOR = ("/sign-in", "/sign-in/code", "/sign-in/passkey", "/welcome/{secret}")
 """Pages that need no link to the sign-in page."""
 
 

@@ -279,6 +279,8 @@ REMARKS = {
     "signed-out-idle": "You were signed out: a session ends after 15 minutes without use, and 8 hours after signing in. Nothing is lost.",
     "step-over": "That took too long, or began in another browser. Sign in again.",
     "factor-removed": "The second factor is removed. Your password alone signs you in again.",
+    "one-factor-removed": "It is removed. The other second factor stays.",
+    "passkey-added": "The passkey is added. Your other sessions have ended.",
     "factor-reset": "The second factor is removed, and the account is signed out everywhere.",
     "session-ended": "The session has ended.",
     "welcome": "Your password is set, and you are signed in.",
