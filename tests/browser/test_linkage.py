@@ -7,9 +7,11 @@ import io
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
+from discreet.linkage import Pairs, adopt_pairs, load_candidates
 from discreet.linkage.project import Project
 from discreet.linkage.review.assignments import Limits
 from tests.browser.walking import (
@@ -24,7 +26,7 @@ from tests.browser.walking import (
     tab_to,
     type_into,
 )
-from tests.linkage.worlds import folder_of
+from tests.linkage.worlds import folder_of, registered
 from tests.web.client import make_accounts
 from tests.web.linking import given_out
 
@@ -271,6 +273,53 @@ def test_pages_of_managers_have_no_barriers(place: Place, visit: Visit, project:
         page.goto(f"/linkage{at}")
         photograph(page, f"manager{at.replace('/', '-')}-{look.name}")
         assert flaws(page, look) == [], at
+
+
+def test_thresholds_are_dragged_with_live_counts(place: Place, visit: Visit, tmp_path: Path) -> None:
+    """By mouse and by keyboard; the numbers are those of the server, and what is saved is what was shown."""
+    folder, _ = folder_of(tmp_path / "scored")
+    pairs = load_candidates(folder).pairs
+    weights = np.linspace(-8, 12, len(pairs))
+    adopt_pairs(folder, Pairs.of(pairs.first.tolist(), pairs.second.tolist(), weights.tolist())).save(folder)
+    project = registered(place.app.state.site.ledger, folder.path, name="scored")
+    page = visit("manager", viewport={"width": 1440, "height": 900})
+    page.goto(f"/linkage/{project.id}/zones")
+    counts = page.locator(".zone-counts b")
+    slider = page.get_by_role("slider", name="The same from")
+    slider.scroll_into_view_if_needed()
+    photograph(page, "zones-before")
+    box = slider.bounding_box()
+    assert box is not None
+    with page.expect_response("**/zones/preview?*"):
+        page.mouse.move(box["x"] + box["width"] * 0.9, box["y"] + box["height"] / 2)
+        page.mouse.down()
+        page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + box["height"] / 2, steps=8)
+        page.mouse.up()
+    expect(page.locator("#zones-shown:not([aria-busy])")).to_have_count(1)
+    upper = float(page.get_by_label("The same from", exact=True).first.input_value())
+    assert -8 < upper < 12
+    expect(counts.nth(2)).to_have_text(str(int((weights >= upper).sum())))
+    photograph(page, "zones-dragged")
+    assert barriers(page) == []
+    # By keyboard: the lower threshold pushes the upper one along.
+    lower = page.get_by_role("slider", name="Different below")
+    tab_to(page, lower)
+    page.keyboard.press("End")
+    expect(counts.nth(0)).to_have_text(str(len(weights)))
+    page.keyboard.press("Home")
+    for _ in range(40):
+        page.keyboard.press("ArrowRight")
+    moved = float(page.get_by_label("Different below", exact=True).first.input_value())
+    expect(counts.nth(0)).to_have_text(str(int((weights < moved).sum())))
+    expect(page.locator("#zones-said")).to_contain_text("for people")
+    # Another way to divide moves the sliders to what it gives.
+    page.get_by_label("Pairs for people").fill("3")
+    expect(counts.nth(1)).to_have_text("3")
+    assert page.get_by_role("radio", name="by how many pairs people can review").is_checked()
+    people = counts.nth(1).inner_text()
+    press(page, page.get_by_role("button", name="Divide"))
+    expect(counts.nth(1)).to_have_text(people)
+    assert load_candidates(folder).counts["people"] == 3
 
 
 def test_every_sign_is_said_in_words(place: Place, visit: Visit, project: Project) -> None:

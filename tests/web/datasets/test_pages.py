@@ -222,6 +222,14 @@ def test_a_report_that_is_not_done_is_not_there(app: FastAPI) -> None:
         ({"loss": "money"}, "loss"),
         ({"search": "luck"}, "search"),
         ({"risk_model": "journalist", "max_risk": "10"}, "population"),
+        ({"l": "x"}, "not a number"),
+        ({"l": "2", "l_kind": "many"}, "diversity"),
+        ({"l": "2"}, "role sensitive"),
+        ({"t": "2"}, "closeness"),
+        ({"t": "0.2"}, "role sensitive"),
+        ({"least": "10", "most": "90"}, "population"),
+        ({"k_map": "5"}, "population"),
+        ({"minutes": "0"}, "time limit"),
     ],
 )
 def test_limits_that_make_no_sense(app: FastAPI, changed: dict[str, str], words: str) -> None:
@@ -230,6 +238,50 @@ def test_limits_that_make_no_sense(app: FastAPI, changed: dict[str, str], words:
     assert answer.status_code == 422
     assert words in answer.text
     assert "<b>Next</b>" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("asked", "words", "options"),
+    [
+        ({"k": "", "l": "2"}, "ill is distinct 2-diverse in every class", "--diversity"),
+        ({"l": "1.9", "l_kind": "entropy"}, "ill is entropy 1.9-diverse in every class", "entropy"),
+        ({"t": "0.3", "distance": "equal"}, "ill is within 0.3 (equal distance)", "--closeness"),
+        ({"k_map": "4"}, "every class has at least 4 people in the population", "--k-map 4"),
+        ({"least": "10", "most": "80"}, "nobody&#39;s presence is more likely than 0.8", "--presence 0.1 0.8"),
+        ({"k": "", "average_risk": "20"}, "the average risk is at most 0.2", "--average-risk 0.2"),
+    ],
+)
+def test_protect_takes_every_requirement_of_the_command(
+    app: FastAPI, supervisor: Supervisor, asked: dict[str, str], words: str, options: str
+) -> None:
+    """The made table keeps it, the report says how to do it again, and the lattice is judged by the same requirements."""
+    policy = '[columns.sex]\nrole = "quasi"\nhierarchy = { any = "*" }\n[columns.zip]\nrole = "quasi"\nhierarchy = { mask = 2 }\n[columns.ill]\nrole = "sensitive"\n'  # fmt: skip
+    people = [("FM"[n % 2], "abcd"[n // 10 % 4] + "xy"[n % 3 % 2], "nyz"[n % 7 % 3]) for n in range(120)]
+    text = "sex,zip,ill\n" + "".join(",".join(person) + "\n" for person in people)
+    custodian, form, places = signed_in(app, "custodian"), {"name": "", "encoding": "utf-8"}, []
+    for name, content in (("all.csv", text), ("some.csv", text[: len(text) // 2 // 7 * 7 + 12])):
+        answer = custodian.post("/datasets/upload", form, files={"file": (name, content)})
+        places.append(answer.headers["location"].partition("?")[0])
+    ended(app)
+    crowd, here = places
+    custodian.post(f"{here}/policy", {"version": "1", "policy": policy})
+    population = {"kind": "dataset", "size": "", "dataset": crowd.rpartition("/")[2]}
+    assert custodian.post(f"{here}/population", population).status_code == 303
+    answer = custodian.post(f"{here}/protect", {**LIMITS, **asked})
+    assert answer.status_code == 303, answer.text
+    assert ended(app)["anonymise"] == "done"
+    page = custodian.get(f"{here}/protect").text
+    assert words in page
+    number = re.search(r"/jobs/(\d+)/lattice", page)
+    assert number is not None
+    lattice = custodian.get(f"/jobs/{number[1]}/lattice")
+    assert lattice.status_code == 200
+    assert words in lattice.text
+    assert options in custodian.post(f"/reports/{number[1]}/file").text.replace("&quot;", '"')
+    with app.state.site.store.reading() as connection:
+        result = jobs.result(connection, int(number[1]))
+    assert result is not None
+    assert any(words.replace("&#39;", "'") in said for said in result.numbers["requirements"])
 
 
 def test_jobs_need_a_policy_with_quasi_identifiers(app: FastAPI) -> None:

@@ -337,3 +337,24 @@ def _no_process_is_left(app: FastAPI) -> Iterator[None]:
     yield
     with app.state.site.store.reading() as connection:
         assert not [one for one in linkage_store.unfinished(connection) if one.state == "running"]
+
+
+def test_nobody_raises_or_drops_a_limit_in_force_alone(app: FastAPI, folder: Path, manager: Browser) -> None:
+    """A lower one takes effect, an empty field leaves what there is."""
+    project = given_out(app, folder, ["worker"], name="held", limits=Limits.of("0.3", "0.5"))
+    manager.post(f"/linkage/{project.id}/withdraw", {"worker": "worker"})
+
+    def held() -> tuple[object, ...]:
+        return next(row for row in snapshot(app)["linkage_worker"] if row[1] == "worker")[2:4]
+
+    form = {"worker": "worker", "overlap": "1"}
+    for more in ({"risk": "31"}, {"characters": "50.1"}, {"risk": "100", "characters": "100"}):
+        answer = manager.post(f"/linkage/{project.id}/assign", {**form, **more})
+        assert answer.status_code == 409, answer.text
+        assert "is not raised by one person" in answer.text
+        assert held() == ("3/10", "1/2")
+    assert any(entry["outcome"] == "refused" for entry in entries(app) if entry["event"] == "linkage.assigned")
+    assert manager.post(f"/linkage/{project.id}/assign", form).status_code == 303
+    assert held() == ("3/10", "1/2")
+    assert manager.post(f"/linkage/{project.id}/assign", {**form, "risk": "29"}).status_code == 303
+    assert held() == ("29/100", "1/2")

@@ -20,7 +20,7 @@ from discreet.web.datasets import store as datasets
 from discreet.web.datasets.store import KINDS, Dataset
 from discreet.web.framework.context import Context, Here, by_number
 from discreet.web.jobs import store as jobs
-from discreet.web.jobs.kinds import FORMATS
+from discreet.web.jobs.kinds import FORMATS, IN_COPIES, REQUIREMENTS, chosen
 from discreet.web.jobs.pages import progress_of
 from discreet.web.jobs.store import ACTIVE, Job, JobResult
 from discreet.web.linkage.store import is_lent
@@ -269,9 +269,11 @@ def protect_page(context: Here, job: str = "", k: str = "", suppression: str = "
     with context.site.store.reading() as connection:
         around = frame(context, connection, "protect")
         made = finished(connection, context.loaded.id, "anonymise", most=20)
+        number = context.loaded.population
+        population = None if number is None else datasets.find(connection, number)
     shown = next((done for done in made if str(done.job.id) == job), made[0] if made else None)
-    chosen = {key: text for key, text in (("k", k), ("suppression", suppression)) if 0 < len(text) <= 20}
-    typed = {name: context.form.text(name, most=40) for name in START} if context.problem else {**START, **chosen}
+    brought = {key: text for key, text in (("k", k), ("suppression", suppression)) if 0 < len(text) <= 20}
+    typed = {name: context.form.text(name, most=40) for name in START} if context.problem else {**START, **brought}
     note_readings(context, "protect", shown)
     return context.page(
         "dataset_protect.html",
@@ -283,6 +285,11 @@ def protect_page(context: Here, job: str = "", k: str = "", suppression: str = "
         formats=FORMATS,
         earlier=earlier_levels(context, context.loaded),
         explorable=shown is not None and explorable(shown.result.numbers),
+        sensitive=[
+            name for name, (role, _) in policies.rules(context.loaded.policy).items() if role.startswith("sensitive")
+        ],
+        population=population,
+        unheld=sorted({*chosen(shown.job.asked, REQUIREMENTS)} - {*IN_COPIES}) if shown is not None else [],
         **around,
     )
 
@@ -300,5 +307,16 @@ def explorable(numbers: Mapping[str, Any]) -> bool:
     return bool(numbers.get("levels")) and few and numbers["records"] <= MOST_PEOPLE
 
 
-START = {"k": "5", "suppression": "2", "loss": "loss", "max_risk": "", "risk_model": "prosecutor", "search": "optimal", "format": "csv", "levels": ""}  # fmt: skip
+START = {
+    **dict.fromkeys(
+        ("max_risk", "average_risk", "levels", "l", "c", "t", "distance", "least", "most", "k_map", "minutes"), ""
+    ),
+    "k": "5",
+    "suppression": "2",
+    "loss": "loss",
+    "risk_model": "prosecutor",
+    "search": "optimal",
+    "format": "csv",
+    "l_kind": "distinct",
+}
 """What the form begins with."""

@@ -23,11 +23,13 @@ from discreet.web.datasets.store import Dataset
 from discreet.web.framework.context import Context, Here, by_number
 from discreet.web.framework.problems import Problem, not_found
 from discreet.web.jobs import store as jobs
+from discreet.web.jobs.kinds import REQUIREMENTS
+from discreet.web.jobs.kinds import chosen as limits_asked
 from discreet.web.jobs.store import Job
 
 HELD = 4
 """Tables that are held in memory at once."""
-LIMITS = ("k", "suppression", "max_risk", "risk_model", "loss")
+LIMITS = (*REQUIREMENTS, "suppression", "loss")
 """What the table was made under; the same here."""
 LEVELS = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3}){0,99}", re.ASCII)
 
@@ -43,8 +45,7 @@ def counted(context: Context, dataset: Dataset, job: Job) -> Exploration:
         places = context.site.places
         table = places.open(dataset, policy, lambda: None)
         population = None if crowd is None else places.open(crowd, policy.for_population(), lambda: None)
-        limits = {name: job.asked[name] for name in LIMITS if job.asked.get(name) is not None}
-        return Exploration.of(table, population=population, **limits)
+        return Exploration.of(table, population=population, **limits_asked(job.asked, LIMITS))
     except PolicyError:
         raise Problem(
             409, "The policy of this table names a hierarchy that was replaced.", remedy="Find the best table again."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, Literal
 
 from fastapi import File, Form, UploadFile
@@ -129,11 +130,29 @@ def start_protection(context: Here) -> Response:
     """Search the least lossy table within the limits."""
     form = context.form
     given: dict[str, Any] = {name: form.text(name, most=40) for name in ("loss", "risk_model", "search", "format")}
-    if form.text("k"):
-        given["k"] = form.whole("k", least=1, most=10**9)
-    if form.text("max_risk"):
-        given["max_risk"] = _number(form.text("max_risk"), "highest risk") / 100
     given["suppression"] = _number(form.text("suppression") or "0", "left out") / 100
+    for name in ("k", "k_map"):
+        if form.text(name):
+            given[name] = form.whole(name, least=1, most=10**9)
+    for name, words in (("max_risk", "highest risk"), ("average_risk", "average risk")):
+        if form.text(name):
+            given[name] = _number(form.text(name), words) / 100
+    if form.text("l"):
+        given["diversity"] = {"l": _number(form.text("l"), "l", example="3"), "kind": form.text("l_kind") or "distinct"}
+        if form.text("c"):
+            given["diversity"]["c"] = _number(form.text("c"), "c", example="3")
+    if form.text("t"):
+        given["closeness"] = {
+            "t": _number(form.text("t"), "t", example="0.2"),
+            "distance": form.text("distance") or None,
+        }
+    if form.text("least") or form.text("most"):
+        presence = [
+            _number(form.text(name) or whole, "presence") / 100 for name, whole in (("least", "0"), ("most", "100"))
+        ]
+        given["presence"] = presence
+    if form.text("minutes"):
+        given["time_limit"] = _number(form.text("minutes"), "minutes", example="10") * 60
     if earlier := form.text("levels"):
         levels = dataset_page.earlier_levels(context, context.loaded)
         if earlier not in levels:
@@ -166,11 +185,14 @@ def _start(context: Context, kind: str, given: dict[str, Any]) -> Response:
     return go(f"/datasets/{context.loaded.id}{KINDS[kind].tab}")
 
 
-def _number(text: str, what: str) -> float:
+def _number(text: str, what: str, *, example: str = "5 or 2.5, in per cent") -> float:
     try:
-        return float(text.replace(",", "."))
+        number = float(text.replace(",", "."))
     except ValueError:
-        raise Problem(422, f"{what}: that is not a number.", remedy="Write it as 5 or 2.5, in per cent.") from None
+        number = math.nan
+    if not math.isfinite(number):
+        raise Problem(422, f"{what}: that is not a number.", remedy=f"Write it as {example}.")
+    return number
 
 
 def remove_page(context: Here) -> Response:

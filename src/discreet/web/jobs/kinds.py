@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Annotated, Any, Literal
@@ -32,18 +32,61 @@ class AssessWanted(Strict):
     """The risk above which a person counts as at risk; the policy's if left out."""
 
 
+class DiversityWanted(Strict):
+    """l-diversity of every sensitive column."""
+
+    l: float = Field(ge=1, le=1e9)  # noqa: E741 - the name it has in the papers
+    kind: Literal["distinct", "entropy", "recursive"] = "distinct"
+    c: float = Field(default=3.0, gt=0, le=1e9)
+
+
+class ClosenessWanted(Strict):
+    """t-closeness of every sensitive column; without a distance, that of the policy."""
+
+    t: float = Field(ge=0, le=1)
+    distance: Literal["equal", "hierarchical", "ordered"] | None = None
+
+
 class AnonymiseWanted(Strict):
-    """A table within limits; at least one of `k` and `max_risk` must be given."""
+    """A table within limits; at least one requirement must be given."""
 
     k: int | None = Field(default=None, ge=1, le=10**9)
     suppression: float = Field(default=0.0, ge=0, le=1)
     loss: Literal[tuple(LOSSES)] = "loss"  # type: ignore[valid-type]
     max_risk: float | None = Field(default=None, gt=0, le=1)
     risk_model: Literal["prosecutor", "journalist", "marketer"] = "prosecutor"
+    average_risk: float | None = Field(default=None, gt=0, le=1)
+    diversity: DiversityWanted | None = None
+    closeness: ClosenessWanted | None = None
+    presence: list[Annotated[float, Field(ge=0, le=1)]] | None = Field(default=None, min_length=2, max_length=2)
+    """Least and most probability that a person of the population is in the table."""
+    k_map: int | None = Field(default=None, ge=1, le=10**9)
+    """The smallest group in the population."""
+    time_limit: float | None = Field(default=None, gt=0, le=86_400)
+    """Seconds after which the best so far is taken."""
     search: Literal[SEARCHES] = "optimal"  # type: ignore[valid-type]
     format: Literal["csv", "csv.gz", "parquet"] = "csv"
     levels: dict[str, Annotated[int, Field(ge=0, le=1_000)]] | None = Field(default=None, max_length=500)
     """Taken as given, instead of searched: the levels of an earlier table."""
+
+
+REQUIREMENTS = ("k", "max_risk", "risk_model", "average_risk", "diversity", "closeness", "presence", "k_map")
+"""What of an `AnonymiseWanted` every published class satisfies."""
+IN_COPIES = ("k", "risk_model")
+"""Which of them the copies of a release hold too."""
+
+
+def chosen(asked: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """What was asked for, without what was left open, as `anonymise` takes it.
+
+    >>> chosen({"k": 5, "l": None, "closeness": {"t": 0.2, "distance": None}}, ["k", "l", "closeness"])
+    {'k': 5, 'closeness': {'t': 0.2}}
+    """
+    given = {name: asked[name] for name in names if asked.get(name) is not None}
+    return {
+        name: {key: part for key, part in value.items() if part is not None} if isinstance(value, Mapping) else value
+        for name, value in given.items()
+    }
 
 
 Size = Annotated[int, Field(ge=1, le=10**9)]

@@ -22,7 +22,7 @@ from discreet.web.framework.forms import Number, Strict
 from discreet.web.framework.problems import Problem, not_allowed, not_found
 from discreet.web.framework.route import ApiGet, ApiPost, Page, Route, Submit
 from discreet.web.jobs import store as jobs
-from discreet.web.jobs.kinds import KINDS
+from discreet.web.jobs.kinds import KINDS, REQUIREMENTS
 from discreet.web.jobs.store import Job, State
 
 MOST_WAITING = 100
@@ -31,19 +31,8 @@ MOST_WAITING = 100
 def ask(context: Context, dataset: Dataset, kind: str, wanted: Strict) -> int:
     """Queue a job under the policy in force; gives its number."""
     asked: dict[str, Any] = {key: value for key, value in wanted.model_dump().items() if value is not None}
-    if kind == "anonymise" and not {"k", "max_risk"} & set(asked):
-        raise Problem(
-            422,
-            "The published table has no requirement.",
-            remedy="Give k (the smallest group of people who look alike), or the highest risk that you accept.",
-        )
-    among = asked.get("risk_model") in ("journalist", "marketer") and "max_risk" in asked
-    if kind == "anonymise" and among and dataset.population is None:
-        raise Problem(
-            422,
-            "This risk is measured among the people of a population, and this data set has no table of one.",
-            remedy="Choose the prosecutor's risk, or set the population on the tab Risk.",
-        )
+    if kind == "anonymise":
+        _require_answerable(dataset, asked)
     if unknown := [name for name in asked.get("levels", ()) if name not in dataset.columns]:
         raise Problem(
             422, f"The data set has no column '{unknown[0]}'.", remedy="Give levels of its quasi-identifiers."
@@ -70,6 +59,27 @@ def ask(context: Context, dataset: Dataset, kind: str, wanted: Strict) -> int:
     elif dataset.policy is not None:
         asked["policy"] = dataset.policy
     return enqueue(context, kind, dataset.id, asked)
+
+
+def _require_answerable(dataset: Dataset, asked: dict[str, Any]) -> None:
+    """Refuse at once what a search could only fail with: no requirement, no sensitive column, no population."""
+    if not ({*REQUIREMENTS} - {"risk_model"}) & {*asked}:
+        raise Problem(
+            422,
+            "The published table has no requirement.",
+            remedy="Give k (the smallest group of people who look alike), or another requirement.",
+        )
+    roles = {role.removesuffix("?") for role, _ in policies.rules(dataset.policy).values()}
+    if {"diversity", "closeness"} & {*asked} and "sensitive" not in roles:
+        remedy = "Give one that role on the tab Profile."
+        raise Problem(422, "l-diversity and t-closeness need a column with the role sensitive.", remedy=remedy)
+    among = asked.get("risk_model") in ("journalist", "marketer") and "max_risk" in asked
+    if (among or {"presence", "k_map"} & {*asked}) and dataset.population is None:
+        raise Problem(
+            422,
+            "This is measured among the people of a population, and this data set has no table of one.",
+            remedy="Set the population on the tab Risk, or leave this requirement out.",
+        )
 
 
 def enqueue(context: Context, kind: str, dataset: int, asked: dict[str, Any]) -> int:

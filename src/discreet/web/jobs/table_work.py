@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 from collections.abc import Sequence
@@ -56,6 +57,7 @@ from discreet.risk import Assessment, assess, profile
 from discreet.risk.giveaways import Giveaway, SinglesOut, Telling, coarser_at, giveaways, singling_columns
 from discreet.sources.export.record_list import write_listing
 from discreet.web.jobs import store as jobs
+from discreet.web.jobs.kinds import REQUIREMENTS, chosen
 from discreet.web.jobs.process import JobOutcome, TableTask
 
 LARGEST = 3
@@ -64,7 +66,7 @@ PROFILED = 500_000
 """Larger tables are reported without a profile of every column."""
 DRAWN = 20_000
 """Lattices up to this many nodes are drawn whole."""
-CHOICES = ("k", "suppression", "loss", "max_risk", "risk_model", "search", "levels")
+CHOICES = (*REQUIREMENTS, "suppression", "loss", "search", "levels", "time_limit")
 """What a custodian chooses; the same names as on the command line."""
 MOST_WARNINGS = 10
 MOST_PRIORS = 100
@@ -187,7 +189,7 @@ def anonymise_table(task: TableTask) -> JobOutcome:
     table.refuse_unconfirmed()
     singling = singling_columns(table)
     population = task.population_table(lambda: task.tell("Counting the population", 0.2))
-    given = {name: task.asked[name] for name in CHOICES if task.asked.get(name) is not None}
+    given = chosen(task.asked, CHOICES)
 
     def watch(progress: Progress) -> bool:
         share = 0.0 if progress.best in (0, float("inf")) else min(1.0, progress.bound / progress.best)
@@ -209,7 +211,7 @@ def anonymise_table(task: TableTask) -> JobOutcome:
     file = _write(task, result)
     name = task.dataset.name
     shown = {**given, **({"levels": "levels.json"} if "levels" in given else {})}
-    options = [f"--{choice.replace('_', '-')} {value}" for choice, value in shown.items()]
+    options = [f"--{choice.replace('_', '-')} {_as_option(value)}" for choice, value in shown.items()]
     frame: dict[str, Any] = {"source": name, "policy": task.policy, "frontier": points, "lattice": nodes}
     frame["formulas"] = None if file is None else result.formulas(file)
     frame["utility"] = result.measures() if after is not None else None
@@ -244,6 +246,13 @@ def anonymise_table(task: TableTask) -> JobOutcome:
             **listing("published", roles),
         },
     )
+
+
+def _as_option(value: Any) -> str:
+    """A choice as it is typed on the command line."""
+    if isinstance(value, dict):
+        return shlex.quote(json.dumps(value))
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def _given_away(found: Sequence[Telling]) -> dict[str, Any]:

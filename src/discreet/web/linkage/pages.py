@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 import tempfile
 import zipfile
+from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,7 @@ from starlette.responses import FileResponse, Response
 from discreet.errors import DiscreetError
 from discreet.linkage.export import export
 from discreet.linkage.folder import ProjectFolder
-from discreet.linkage.matching.candidate_pairs import cut, divided, load_candidates
-from discreet.linkage.matching.thresholds import distribution, zones_at
+from discreet.linkage.matching.candidate_pairs import load_candidates
 from discreet.linkage.progress import Progress, WorkerProgress, progress
 from discreet.linkage.project import INITIAL, Project, close_project
 from discreet.linkage.review import assignments
@@ -24,25 +25,20 @@ from discreet.linkage.review.decisions import adjudicate, answers_of, disputes, 
 from discreet.linkage.review.reveal import display_costs
 from discreet.linkage.review.views import CONDITIONS, REPORTED
 from discreet.linkage.study import CONSENT, enrol, participants
-from discreet.report.linkage import accuracy_figure, errors_figure, pairs_findings, zones_figure
+from discreet.report.linkage import accuracy_figure
 from discreet.report.toolkit.page import figure
-from discreet.web.accounts import accounts
+from discreet.web.accounts import accounts, second_approver
 from discreet.web.accounts.accounts import Account
 from discreet.web.datasets import dataset_page
 from discreet.web.framework.context import Context, Here, by_number, go, or_again
-from discreet.web.framework.forms import Form, Strict
+from discreet.web.framework.forms import Strict
 from discreet.web.framework.problems import Problem, problem_of
 from discreet.web.framework.route import ApiGet, Page, Route, Submit
-from discreet.web.linkage import new_project, review, store, study
+from discreet.web.linkage import new_project, review, store, study, thresholds
 from discreet.web.linkage.new_project import limit
 from discreet.web.linkage.review import label_of, meters, written
+from discreet.wording import brief_percent as percent
 
-CUTS = {
-    "errors": "by the errors that the machine may make",
-    "capacity": "by how many pairs people can review",
-    "weights": "at two weights of the chart",
-}
-FURTHEST = 1_000
 ENOUGH_LABELS = 20
 MOST_PRICED = 200
 """Pairs that are priced in every display when the page of a project is asked for."""
@@ -121,59 +117,6 @@ def agreement(found: Progress) -> str:
     return f"{float(found.agreement):.2f}"
 
 
-# -- thresholds: which pairs the machine decides, and which people do ---------------------------------------------------
-
-
-def zones_page(context: Here) -> Response:
-    """The chart of candidate pairs, and the form that divides them."""
-    project: Project = context.loaded
-    candidates = load_candidates(ProjectFolder.open(project.folder))
-    figures = []
-    if candidates.zones is not None and len(candidates.pairs):
-        weights = distribution(candidates.pairs, candidates.zones)
-        figures = [figure(zones_figure(weights), 1), figure(errors_figure(weights), 2)]
-    return context.page(
-        "linkage_zones.html",
-        project=project,
-        found=candidates,
-        zones=candidates.zones,
-        figures=figures,
-        cuts=CUTS,
-        findings=pairs_findings(candidates)[:3],
-    )
-
-
-@or_again(zones_page)
-def cut_zones(context: Here) -> Response:
-    """Divide the candidate pairs again. Pairs that are assigned stay with their reviewers."""
-    project, form = context.loaded, context.form
-    home = ProjectFolder.open(project.folder)
-    candidates = load_candidates(home)
-    how = form.choice("how", tuple(CUTS))
-    if how == "errors":
-        shares = {name: _number(form, name) / 100 for name in ("false_same", "missed")}
-        zones = cut(candidates.pairs, review=None, **shares)
-    elif how == "capacity":
-        zones = cut(candidates.pairs, review=form.whole("review", least=0, most=10**9))
-    else:
-        zones = zones_at(candidates.pairs, lower=_number(form, "lower"), upper=_number(form, "upper"))
-    changed = divided(home, candidates, zones)
-    counts: dict[str, Any] = changed.counts
-    context.act("linkage.project", project.subject, act="zones", **counts)
-    changed.save(home)
-    return go(f"/linkage/{project.id}/zones", said="zones")
-
-
-def _number(form: Form, name: str) -> float:
-    try:
-        number = float(form.text(name, most=20).replace(",", "."))
-    except ValueError:
-        number = float("nan")
-    if not -FURTHEST <= number <= FURTHEST:
-        raise Problem(422, f"The field '{name}' must be a number.", remedy="Correct it and send the form again.")
-    return number
-
-
 # -- what a manager does on the page of a project -----------------------------------------------------------------------
 
 
@@ -194,7 +137,7 @@ def assign(context: Here) -> Response:
         raise Problem(422, "No reviewer is chosen.", remedy="Choose at least one reviewer.")
     most = form.whole("most", least=1, most=10**6) if form.text("most") else None
     overlap = form.whole("overlap", least=1, most=len(chosen)) if form.text("overlap") else 1
-    limits = Limits.of(limit(form, "risk"), limit(form, "characters"))
+    limits = limits_within(context, project, chosen)
     assignments.bring_pairs(context.site.ledger, project)
     if project.study is not None:
         enrolled = enrol(context.site.ledger, project, chosen, actor=context.owner.name, limits=limits)
@@ -203,6 +146,24 @@ def assign(context: Here) -> Response:
         context.site.ledger, project, chosen, actor=context.owner.name, overlap=overlap, limits=limits, most=most
     )
     return go(f"/linkage/{project.id}", said="assigned" if sum(given.pairs.values()) else "nothing-assigned")
+
+
+def limits_within(context: Context, project: Project, workers: Sequence[str]) -> Limits:
+    """The limits of a form; an empty field leaves what there is. Nobody raises a limit in force alone."""
+    asked = {name: limit(context.form, name) for name in ("risk", "characters")}
+    for summary in progress(context.site.ledger, project).workers:
+        for name, words in (("risk", "privacy risk"), ("characters", "characters shown")):
+            held = getattr(summary, name).limit
+            if summary.worker not in workers or held is None:
+                continue
+            wanted = asked[name] = asked[name] or str(held)
+            if Fraction(wanted) > held:
+                problem = f"{summary.worker} has a limit of {percent(float(held))} for {words}, and a limit in force is not raised by one person."
+                remedy = f"Assign with {percent(float(held))} or less; the operator of this server can raise it."
+                subject = f"{project.subject}/worker:{summary.worker}"
+                about = {"why": "raise of a limit", "limit": wanted}
+                raise second_approver.refuse(context, "linkage.assigned", subject, problem, remedy, **about)
+    return Limits.of(**asked)
 
 
 @or_again(project_page, in_state)
@@ -219,7 +180,7 @@ def settle(context: Here) -> Response:
     """Give disputed pairs to an adjudicator who has not seen them."""
     project, form = _open(context), context.form
     chosen = form.choice("worker", [account.name for account in reviewers(context)])
-    limits = Limits.of(limit(form, "risk"), limit(form, "characters"))
+    limits = limits_within(context, project, [chosen])
     asked = limits if limits != Limits() else None
     given = adjudicate(context.site.ledger, project, chosen, actor=context.owner.name, limits=asked)
     return go(f"/linkage/{project.id}", said="to-settle" if given else "nothing-to-settle")
@@ -391,8 +352,9 @@ LINKAGE_ROUTES: tuple[Route, ...] = (
     Submit(_WORK_AT, "linkage.manage", new_project.declare, loads=new_project.WORK),
     Submit(f"{_WORK_AT}/discard", "linkage.manage", new_project.discard, loads=new_project.WORK),
     Page(_AT, "linkage.manage", project_page, live=True, loads=PROJECT),
-    Page(f"{_AT}/zones", "linkage.manage", zones_page, loads=PROJECT),
-    Submit(f"{_AT}/zones", "linkage.manage", cut_zones, loads=PROJECT),
+    Page(f"{_AT}/zones", "linkage.manage", thresholds.zones_page, live=True, loads=PROJECT),
+    Page(f"{_AT}/zones/preview", "linkage.manage", thresholds.zones_preview, kind="fragment", loads=PROJECT),
+    Submit(f"{_AT}/zones", "linkage.manage", thresholds.cut_zones, loads=PROJECT),
     Submit(f"{_AT}/assign", "linkage.manage", assign, loads=PROJECT),
     Submit(f"{_AT}/withdraw", "linkage.manage", withdraw, loads=PROJECT),
     Submit(f"{_AT}/settle", "linkage.manage", settle, loads=PROJECT),
