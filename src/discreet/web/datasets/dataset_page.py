@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,8 @@ from discreet.web.datasets import policies
 from discreet.web.datasets import store as datasets
 from discreet.web.datasets.store import KINDS, Dataset
 from discreet.web.framework.context import Context, Here, by_number
+from discreet.web.framework.forms import Form
+from discreet.web.framework.problems import Problem
 from discreet.web.jobs import store as jobs
 from discreet.web.jobs.kinds import FORMATS, IN_COPIES, REQUIREMENTS, chosen
 from discreet.web.jobs.pages import progress_of
@@ -320,3 +323,46 @@ START = {
     "l_kind": "distinct",
 }
 """What the form begins with."""
+
+
+def requirements_wanted(form: Form) -> dict[str, Any]:
+    """What the form asks of the table, as the API takes it."""
+    given: dict[str, Any] = {name: form.text(name, most=40) for name in ("loss", "risk_model", "search", "format")}
+    given["suppression"] = number_in(form.text("suppression") or "0", "left out") / 100
+    for name in ("k", "k_map"):
+        if form.text(name):
+            given[name] = form.whole(name, least=1, most=10**9)
+    for name, words in (("max_risk", "highest risk"), ("average_risk", "average risk")):
+        if form.text(name):
+            given[name] = number_in(form.text(name), words) / 100
+    if form.text("l"):
+        given["diversity"] = {
+            "l": number_in(form.text("l"), "l", example="3"),
+            "kind": form.text("l_kind") or "distinct",
+        }
+        if form.text("c"):
+            given["diversity"]["c"] = number_in(form.text("c"), "c", example="3")
+    if form.text("t"):
+        given["closeness"] = {
+            "t": number_in(form.text("t"), "t", example="0.2"),
+            "distance": form.text("distance") or None,
+        }
+    if form.text("least") or form.text("most"):
+        presence = [
+            number_in(form.text(name) or whole, "presence") / 100 for name, whole in (("least", "0"), ("most", "100"))
+        ]
+        given["presence"] = presence
+    if form.text("minutes"):
+        given["time_limit"] = number_in(form.text("minutes"), "minutes", example="10") * 60
+    return given
+
+
+def number_in(text: str, what: str, *, example: str = "5 or 2.5, in per cent") -> float:
+    """A number that a person typed, with a point or a comma."""
+    try:
+        number = float(text.replace(",", "."))
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise Problem(422, f"{what}: that is not a number.", remedy=f"Write it as {example}.")
+    return number

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Annotated, Any, Literal
 
 from fastapi import File, Form, UploadFile
@@ -128,32 +127,8 @@ def start_attack(context: Here) -> Response:
 @or_again(dataset_page.protect_page, policy_page.in_words)
 def start_protection(context: Here) -> Response:
     """Search the least lossy table within the limits."""
-    form = context.form
-    given: dict[str, Any] = {name: form.text(name, most=40) for name in ("loss", "risk_model", "search", "format")}
-    given["suppression"] = _number(form.text("suppression") or "0", "left out") / 100
-    for name in ("k", "k_map"):
-        if form.text(name):
-            given[name] = form.whole(name, least=1, most=10**9)
-    for name, words in (("max_risk", "highest risk"), ("average_risk", "average risk")):
-        if form.text(name):
-            given[name] = _number(form.text(name), words) / 100
-    if form.text("l"):
-        given["diversity"] = {"l": _number(form.text("l"), "l", example="3"), "kind": form.text("l_kind") or "distinct"}
-        if form.text("c"):
-            given["diversity"]["c"] = _number(form.text("c"), "c", example="3")
-    if form.text("t"):
-        given["closeness"] = {
-            "t": _number(form.text("t"), "t", example="0.2"),
-            "distance": form.text("distance") or None,
-        }
-    if form.text("least") or form.text("most"):
-        presence = [
-            _number(form.text(name) or whole, "presence") / 100 for name, whole in (("least", "0"), ("most", "100"))
-        ]
-        given["presence"] = presence
-    if form.text("minutes"):
-        given["time_limit"] = _number(form.text("minutes"), "minutes", example="10") * 60
-    if earlier := form.text("levels"):
+    given = dataset_page.requirements_wanted(context.form)
+    if earlier := context.form.text("levels"):
         levels = dataset_page.earlier_levels(context, context.loaded)
         if earlier not in levels:
             raise Problem(422, "That table is not there any more.", remedy="Choose another one, or search the levels.")
@@ -174,7 +149,9 @@ def start_comparison(context: Here) -> Response:
     sizes = form.text("k").replace(",", " ").replace(";", " ").split()
     if not sizes or not all(part.isascii() and part.isdigit() for part in sizes):
         raise Problem(422, "k: these are no whole numbers.", remedy="Write them as 3 5 10.")
-    shares = [_number(part, "left out") / 100 for part in form.text("suppression").replace(";", " ").split()]
+    shares = [
+        dataset_page.number_in(part, "left out") / 100 for part in form.text("suppression").replace(";", " ").split()
+    ]
     given = {name: form.text(name, most=40) for name in ("loss", "search")}
     return _start(context, "compare", {"k": [int(part) for part in sizes], "suppression": shares, **given})
 
@@ -183,16 +160,6 @@ def _start(context: Context, kind: str, given: dict[str, Any]) -> Response:
     """Queue the job, then show the tab on which its result will be."""
     ask(context, context.loaded, kind, wanted_of(kind, given))
     return go(f"/datasets/{context.loaded.id}{KINDS[kind].tab}")
-
-
-def _number(text: str, what: str, *, example: str = "5 or 2.5, in per cent") -> float:
-    try:
-        number = float(text.replace(",", "."))
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise Problem(422, f"{what}: that is not a number.", remedy=f"Write it as {example}.")
-    return number
 
 
 def remove_page(context: Here) -> Response:
