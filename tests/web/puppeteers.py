@@ -134,6 +134,12 @@ class House:
         self._happened("role", name, by, proposer)
         return True
 
+    def reset_factor(self, by: str, name: str) -> None:
+        """An administrator removes the second factor of an account, which counts like a change of its role."""
+        path = f"/accounts/{account_number(self.app, name)}/second-factor"
+        if signed_in(self.app, by).post(path).status_code == 303:
+            self._happened("role", name, by)
+
     def close(self, by: str, name: str) -> None:
         """Close an account, or open it again."""
         act = "close" if usable(self.history, name, len(self.history)) or name not in self.holder else "reopen"

@@ -294,6 +294,12 @@ class FourEyes(RuleBasedStateMachine):
             self.made.approve_role(custodian, proposed[which % len(proposed)])
 
     @rule(by=PLACES, name=PLACES)
+    def reset_factor(self, by: int, name: int) -> None:
+        """An administrator removes a second factor."""
+        if administrator := self.pick(by, "administrator"):
+            self.made.reset_factor(administrator, self.anybody(name))
+
+    @rule(by=PLACES, name=PLACES)
     def close(self, by: int, name: int) -> None:
         """An administrator closes an account, or opens it again."""
         if administrator := self.pick(by, "administrator"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -21,7 +22,9 @@ from discreet.web.framework.app import listen, refuse_undeclared
 from discreet.web.framework.permissions import GRANTED, PERMISSIONS, ROLES
 from discreet.web.framework.route import Route, Undeclared
 from discreet.web.routes import ROUTES, about_page
+from tests.swift import REAL
 from tests.web.client import PASSWORD
+from tests.web.jobs.working import until
 from tests.web.running import Running, discreet_serve
 
 GOOD = Route("GET", "/x", "ledger.read", about_page)
@@ -142,6 +145,21 @@ def test_two_processes_work_on_one_store(postgres_url: str, tmp_path: Path, monk
         verified = cookie_of(sign_in(one.origin, "ann"))
         answer = httpx.post(f"{other.origin}/ledger/verify", headers={**OWN_PAGE, **verified}, trust_env=False)
         assert answer.headers["location"] == "/ledger?said=verified"
+
+
+def test_sighup_opens_the_log_again_and_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DISCREET_KEYS", str(tmp_path / "keys"))
+    log, old = tmp_path / "web.json", tmp_path / "web.json.1"
+    options = ("--store", str(tmp_path / "store.db"), "--data", str(tmp_path / "data"), "--log", str(log))
+    with discreet_serve(*options, program=REAL) as running:
+        get(f"{running.origin}/sign-in", {})
+        before = log.rename(old).read_text(encoding="utf-8")
+        assert '"/sign-in"' in before
+        running.process.send_signal(signal.SIGHUP)
+        until(log.exists, what="the new log")
+        get(f"{running.origin}/about", {})
+        until(lambda: '"/about"' in log.read_text(encoding="utf-8"), what="its first line")
+        assert '"/about"' not in old.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow  # a lesson in docs/start starts one in every run

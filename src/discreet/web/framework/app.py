@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
+from pathlib import Path
 from time import monotonic
 from types import FrameType
 from urllib.parse import urlencode
@@ -23,6 +26,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from discreet import __version__
 from discreet.errors import DiscreetError, IntegrityError, StoreError, UsageError
 from discreet.ledger import Ledger
+from discreet.operations.event_log import EventLog
 from discreet.operations.monitoring_port import MonitoringPort
 from discreet.web.accounts import credentials
 from discreet.web.accounts.accounts import Hasher
@@ -281,9 +285,10 @@ class StartInterrupted(BaseException):
 class Server(uvicorn.Server):
     """Says when it is ready."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None], rotated: EventLog | None = None) -> None:
         super().__init__(config)
         self._ready = ready
+        self._rotated = rotated
         self._saying = False
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -291,6 +296,9 @@ class Server(uvicorn.Server):
         await super().startup(sockets)
         if not self.started:
             return
+        if self._rotated is not None and hasattr(signal, "SIGHUP"):
+            # As a callback of the loop: a handler proper could come in the middle of a line.
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reopen, self._rotated)
         try:
             self._saying = True
             self._ready()
@@ -307,11 +315,20 @@ class Server(uvicorn.Server):
 
 
 def serve(app: FastAPI, ear: socket.socket, *, proxy: str | None = None, ready: Callable[[], None]) -> None:
-    """Serve until it is stopped."""
+    """Serve until it is stopped; with a log in a file, SIGHUP opens that again."""
     config = configuration(app, proxy=proxy)
-    if app.state.site.settings.operations.log is not None:  # instead of plain text, also from uvicorn
-        logging.basicConfig(level=logging.WARNING, handlers=[app.state.site.events.log.handler()], force=True)
-    Server(config, ready).run(sockets=[ear])
+    place, events = app.state.site.settings.operations.log, app.state.site.events.log
+    if place is not None:  # instead of plain text, also from uvicorn
+        logging.basicConfig(level=logging.WARNING, handlers=[events.handler()], force=True)
+    Server(config, ready, events if isinstance(place, Path) else None).run(sockets=[ear])
+
+
+def reopen(events: EventLog) -> None:
+    """Open a log again that was rotated; where that cannot be, the old file goes on."""
+    try:
+        events.reopen()
+    except UsageError as error:
+        log.error("%s", error.problem)
 
 
 def configuration(app: FastAPI, *, proxy: str | None = None) -> uvicorn.Config:
