@@ -9,7 +9,7 @@ import os
 import selectors
 import socket
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
@@ -20,7 +20,13 @@ from urllib.parse import urlsplit
 from discreet.errors import MissingExtra, SourceNotFound
 from discreet.gateway.protocol.data_rows import DataRows
 from discreet.gateway.protocol.framing import ROWS, Framer
-from discreet.gateway.protocol.messages import ResultColumn, error_of, row_description_of, statement_messages
+from discreet.gateway.protocol.messages import (
+    ResultColumn,
+    error_of,
+    query_message,
+    row_description_of,
+    statement_messages,
+)
 
 COPIED = ("DateStyle", "TimeZone", "IntervalStyle", "extra_float_digits", "bytea_output")
 """Settings of the client's session that decide how values are written."""
@@ -33,6 +39,7 @@ RECEIVED = 1 << 18
 _BYTES = 17
 WAIT = 2.0 * SECONDS
 """Longer than that the server does not stay silent."""
+CANCELS = 50
 IDLE = 8
 """So many connections are kept open."""
 ROLES = """
@@ -100,8 +107,20 @@ class ResultRoom:
 class OwnRun:
     """One snapshot on one connection."""
 
-    def __init__(self, connection: Any, room: ResultRoom, settings: Mapping[str, str] | None = None) -> None:
-        self.connection, self._room = connection, room
+    def __init__(
+        self,
+        connection: Any,
+        room: ResultRoom,
+        settings: Mapping[str, str] | None = None,
+        *,
+        lost: Callable[[], SourceNotFound],
+        snapshot: bool = False,
+    ) -> None:
+        self.connection, self._room, self._lost = connection, room, lost
+        self._begins = snapshot
+        """Whether a transaction begins with the next statement."""
+        self.began = False
+        self._over, self._cancelling = threading.Event(), threading.Lock()
         self.taken = 0
         """Memory that its results take."""
         self._settings = settings
@@ -114,25 +133,30 @@ class OwnRun:
             return repr(self.ask(f"SELECT {shown}")[0])
         return repr(tuple(self._settings.get(name) for name in COPIED))
 
-    def ask(self, sql: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    def ask(self, sql: str, values: tuple[Any, ...] = (), *, binary: bool = False) -> list[tuple[Any, ...]]:
         """Rows of a statement; $1 and so on are its values."""
         psycopg = driver()
+        self._begin()
         try:
             with psycopg.RawCursor(self.connection) as cursor:
-                cursor.execute(sql.encode(), values or None, prepare=False)
+                cursor.execute(sql.encode(), values or None, prepare=False, binary=binary)
                 return list(cursor.fetchall())
         except psycopg.Error as problem:
             raise self._problem(problem) from None
 
     def marks(self, sql: str) -> list[tuple[Any, ...]]:
         """Rows in binary format: people as bytes take half the room."""
-        psycopg = driver()
-        try:
-            with psycopg.RawCursor(self.connection) as cursor:
-                cursor.execute(sql.encode(), prepare=False, binary=True)
-                return list(cursor.fetchall())
-        except psycopg.Error as problem:
-            raise self._problem(problem) from None
+        return self.ask(sql, binary=True)
+
+    def _begin(self) -> None:
+        if self._takes_snapshot() and self.connection.pgconn.exec_(_BEGIN).status != driver().pq.ExecStatus.COMMAND_OK:
+            raise self._lost()
+
+    def _takes_snapshot(self) -> bool:
+        """Whether the transaction is still to be begun; whoever asks begins it."""
+        begins, self._begins = self._begins, False
+        self.began = self.began or begins
+        return begins
 
     def rows(
         self, sql: str, values: tuple[bytes, ...] = (), formats: Sequence[int] = (), *, hidden: int = 0
@@ -156,11 +180,16 @@ class OwnRun:
         size, framer = 0, Framer(runs=ROWS)
         with socket.socket(fileno=os.dup(self.connection.pgconn.socket)) as wire:
             wire.settimeout(WAIT)
-            wire.sendall(statement_messages(sql, values, formats))
+            first = query_message(_BEGIN.decode()) if self._takes_snapshot() else b""
+            waiting = 2 if first else 1
+            wire.sendall(first + statement_messages(sql, values, formats))
             while True:
-                framer.feed(self._received(wire))
+                framer.feed(self._received(wire, problem))
                 while (frame := framer.next()) is not None:
                     if frame.kind == ord("Z"):
+                        waiting -= 1
+                        if waiting:
+                            continue
                         if problem is not None:
                             raise problem
                         return columns, DataRows(b"".join(rows))
@@ -174,14 +203,14 @@ class OwnRun:
                         size += len(frame.raw)
                         problem = self._fitting(len(frame.raw), size)
 
-    def _received(self, wire: socket.socket) -> bytes:
+    def _received(self, wire: socket.socket, problem: OwnError | None) -> bytes:
         try:
             data = wire.recv(RECEIVED)
         except OSError:
             data = b""
         if not data:
             self.connection.close()
-            raise OwnError("57P03", "the connection to the server was lost")
+            raise problem or self._lost()
         return data
 
     def _fitting(self, more: int, size: int) -> OwnError | None:
@@ -193,13 +222,15 @@ class OwnRun:
         else:
             self.taken += more
             return None
-        self.cancel()
+        with suppress(driver().Error):
+            self.connection.cancel_safe(timeout=5.0)
         return problem
 
     def _by_library(
         self, sql: str, values: Sequence[bytes], formats: Sequence[int]
     ) -> tuple[tuple[ResultColumn, ...], DataRows]:
         """Where the library encrypts, only it can read, and in one format at a time."""
+        self._begin()
         found = {code: self._in_format(sql, values, code) for code in sorted(set(formats)) or [0]}
         if len(found) < 2:
             ((columns, rows),) = found.values()
@@ -256,14 +287,23 @@ class OwnRun:
                 yield found
 
     def cancel(self) -> None:
-        """Stop what runs; a server that is busy may need to be asked again."""
-        for _ in range(3):
-            with suppress(driver().Error):
-                self.connection.cancel_safe(timeout=5.0)
-                return
+        """Stop what runs; a server that has not begun yet, or is busy, is asked again."""
+        for _ in range(CANCELS):
+            with self._cancelling:
+                if self._over.is_set():
+                    return
+                with suppress(driver().Error):
+                    self.connection.cancel_safe(timeout=5.0)
+            self._over.wait(0.2)
+
+    def over(self) -> None:
+        """Nothing runs any more: whoever has the connection next is not cancelled."""
+        with self._cancelling:
+            self._over.set()
 
     def described(self, sql: str, types: tuple[int, ...] = ()) -> Any:
         """Columns and parameters of a statement, which is not run."""
+        self._begin()
         pq, link = driver().pq, self.connection.pgconn
         found = link.prepare(b"", sql.encode(), list(types) or None)
         if found.status == pq.ExecStatus.COMMAND_OK:
@@ -305,22 +345,23 @@ class OwnConnections:
                     names = ", ".join(
                         f"pg_catalog.set_config('{name}', ${place}, false)" for place, name in enumerate(changed, 1)
                     )
-                    OwnRun(connection, self._room).ask(f"SELECT {names}", tuple(changed.values()))
+                    asked = OwnRun(connection, self._room, lost=self._unreachable)
+                    asked.ask(f"SELECT {names}", tuple(changed.values()))
                     known.update(changed)
-                if snapshot and connection.pgconn.exec_(_BEGIN).status != driver().pq.ExecStatus.COMMAND_OK:
-                    raise driver().OperationalError
             except driver().Error:
                 raise self._unreachable() from None
-            run = OwnRun(connection, self._room, wanted if len(wanted) == len(COPIED) else None)
+            said = wanted if len(wanted) == len(COPIED) else None
+            run = OwnRun(connection, self._room, said, lost=self._unreachable, snapshot=snapshot)
             yield run
             broken = False
         except OwnError:
             broken = False
             raise
         finally:
-            self._give(connection, known, broken=broken, snapshot=snapshot)
             if run is not None:
+                run.over()
                 self._room.give(run.taken)
+            self._give(connection, known, broken=broken, began=run is not None and run.began)
 
     @contextmanager
     def cursor(self) -> Iterator[Any]:
@@ -335,7 +376,7 @@ class OwnConnections:
         except psycopg.OperationalError:
             raise self._unreachable() from None
         finally:
-            self._give(connection, known, broken=broken, snapshot=False)
+            self._give(connection, known, broken=broken)
 
     def database(self) -> str:
         """The database that they are connected to."""
@@ -353,6 +394,9 @@ class OwnConnections:
                 raise self._unreachable()
             while self._idle:
                 connection, known = self._idle.pop()
+                with suppress(driver().Error):
+                    while connection.pgconn.get_result() is not None:  # of the ROLLBACK
+                        pass
                 if not connection.closed:
                     return connection, known
         return self._open(), {}
@@ -375,18 +419,16 @@ class OwnConnections:
             connection.execute("SET track_counts = off")
         return connection
 
-    def _give(self, connection: Any, known: dict[str, str], *, broken: bool, snapshot: bool) -> None:
-        psycopg = driver()
-        with suppress(psycopg.Error):
-            if (
-                snapshot
-                and not connection.closed
-                and connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE
-            ):
-                connection.pgconn.exec_(b"ROLLBACK")
-        usable = not connection.closed and connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
+    def _give(self, connection: Any, known: dict[str, str], *, broken: bool, began: bool = False) -> None:
+        psycopg, ended = driver(), False
+        if began and not broken and not connection.closed:
+            with suppress(psycopg.Error):  # nobody waits for that; it is over when the connection is taken again
+                connection.pgconn.send_query(b"ROLLBACK")
+                connection.pgconn.flush()
+                ended = True
+        idle = not began and connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
         with self._lock:
-            if usable and not broken and not self._closed and len(self._idle) < IDLE:
+            if (ended or idle) and not broken and not self._closed and len(self._idle) < IDLE:
                 self._idle.append((connection, known))
                 return
         connection.close()

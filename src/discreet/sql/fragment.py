@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
-from typing import Any, TypeVar
+from functools import cache
+from typing import Any, TypeVar, cast
 
 
 class NotCovered(Exception):
@@ -257,10 +258,16 @@ QUERIES = (Select, ValuesList, SetQuery)
 N = TypeVar("N")
 
 
+@cache
+def _parts(kind: Any) -> tuple[str, ...]:
+    """Names of the fields of a kind of node."""
+    return tuple(field.name for field in fields(kind))
+
+
 def children(node: Any) -> Iterator[Any]:
     """The nodes directly within one, in order."""
-    for field in fields(node):
-        yield from _nodes(getattr(node, field.name))
+    for name in _parts(cast(Any, type(node))):
+        yield from _nodes(getattr(node, name))
 
 
 def _nodes(value: Any) -> Iterator[Any]:
@@ -291,11 +298,11 @@ def rebuilt(node: N, change: Callable[[Any], Any]) -> N:
     if not isinstance(node, SqlNode):
         return node
     new = {}
-    for field in fields(node):  # type: ignore[arg-type]
-        before = getattr(node, field.name)
+    for name in _parts(cast(Any, type(node))):
+        before = getattr(node, name)
         after = _changed(before, change)
         if after is not before:
-            new[field.name] = after
+            new[name] = after
     return replace(node, **new) if new else node  # type: ignore[type-var]
 
 

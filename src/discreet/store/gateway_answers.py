@@ -29,10 +29,10 @@ class StoredAnswers:
     """Answers counted against the budget."""
     reduction: int
     """Largest share of the uncertainty about anybody that is removed, in millionths."""
-    people: bytes
-    """Everybody who was in a set, eight bytes each."""
-    content: bytes
-    """The audit."""
+    people: bytes | None
+    """Everybody who was in a set, eight bytes each; None to leave what is stored."""
+    content: bytes | None
+    """The audit; None to leave it as it is stored."""
     known: bytes
     """Names of questions and answers, sixteen bytes each."""
     allowed: int = 0
@@ -86,16 +86,10 @@ def read_answers(connection: Connection, database: str, account: str, attribute:
     )
 
 
-def write_answers(
-    connection: Connection, database: str, account: str, attribute: str, stored: StoredAnswers, *, people: bool = True
-) -> None:
-    """Store it in place of the version before (0: none); without `people` these stay as they are."""
-    values = {
-        name: getattr(stored, name)
-        for name in ("version", "used", "allowed", "reduction", "ceiling", "content", "known")
-    }
-    if people:
-        values["people"] = stored.people
+def write_answers(connection: Connection, database: str, account: str, attribute: str, stored: StoredAnswers) -> None:
+    """Store it in place of the version before (0: none)."""
+    names = ("version", "used", "allowed", "reduction", "ceiling", "people", "content", "known")
+    values = {name: value for name in names if (value := getattr(stored, name)) is not None}
     row = {"database": database, "account": account, "attribute": attribute}
     if stored.version > 1:
         guard = (*_row(database, account, attribute), ANSWERS.c.version == stored.version - 1)
@@ -103,7 +97,7 @@ def write_answers(
     else:
         try:
             with connection.begin_nested():
-                connection.execute(insert(ANSWERS).values(**row, **{**values, "people": stored.people}))
+                connection.execute(insert(ANSWERS).values(**row, **values))
             written = True
         except IntegrityError:
             written = False

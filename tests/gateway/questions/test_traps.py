@@ -379,9 +379,9 @@ def test_nothing_sensitive_is_run_about_groups_that_are_too_small(
     run: list[str] = []
     ask = OwnRun.ask
 
-    def noted(self: Any, sql: str, values: Any = ()) -> Any:
+    def noted(self: Any, sql: str, values: Any = (), *, binary: bool = False) -> Any:
         run.append(sql)
-        return ask(self, sql, values)
+        return ask(self, sql, values, binary=binary)
 
     monkeypatch.setattr(OwnRun, "ask", noted)
     for text in [

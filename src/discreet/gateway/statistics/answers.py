@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil
 from typing import Any, Literal, TypeVar
@@ -141,17 +141,29 @@ class _Draft:
         single, times = moment.singles_out, 2 if divides or moment.tag.startswith("bin:") else 1
         self.units[attribute] = self.units.get(attribute, 0) + 1
         self.new.setdefault(attribute, []).extend(
-            replace(cell, times=0 if single else times, singled=times if single else 0) for cell in cells
+            cell.counted(times=0 if single else times, singled=times if single else 0) for cell in cells
         )
 
     def after(self) -> dict[str, AttributeAccount]:
         """The accounts that change, as they would be then."""
         touched = [name for name in self.books if self.new.get(name) or self.asked.get(name) or self.answered.get(name)]
+        worked: dict[Any, WhoAudit] = {}
+
+        def audit(name: str) -> WhoAudit:
+            """The audit of an attribute then; where the same was asked of two, it is worked out once."""
+            before, new = self.books[name].audit, self.new.get(name)
+            if not new:
+                return before
+            key = (id(before) if before.names else 0, *((one.name, one.times, one.singled) for one in new))
+            if key not in worked:
+                worked[key] = before.asked(new)
+            return worked[key]
+
         return {
             name: AttributeAccount(
                 self.books[name].version + 1,
                 self.books[name].used + self.units.get(name, 0),
-                self.books[name].audit.asked(self.new[name]) if self.new.get(name) else self.books[name].audit,
+                audit(name),
                 self.books[name].asked | self.asked.get(name, set()),
                 self.books[name].answered | self.answered.get(name, set()),
             )
@@ -295,12 +307,11 @@ class Answers:
         refused = self._refusal(draft, after)
         if refused is not None or not after:
             return refused
-        stored = {name: self._stored(book) for name, book in after.items()}
+        stored = {name: self._stored(book, draft.books[name]) for name, book in after.items()}
 
         def write(connection: Any) -> None:
             for name, content in stored.items():
-                grown = len(after[name].audit.people) > len(draft.books[name].audit.people)
-                write_answers(connection, self._database, draft.account, name, content, people=grown)
+                write_answers(connection, self._database, draft.account, name, content)
 
         if draft.units:
             before = max(draft.books[name].audit.reduction for name in draft.units)
@@ -320,10 +331,13 @@ class Answers:
             self._known[draft.account, name] = book
         return None
 
-    def _stored(self, book: AttributeAccount) -> StoredAnswers:
+    def _stored(self, book: AttributeAccount, before: AttributeAccount) -> StoredAnswers:
         known = len(book.asked).to_bytes(8, "big") + b"".join(sorted(book.asked)) + b"".join(sorted(book.answered))
         reduction, ceiling = ceil(book.audit.reduction * PARTS), round(self.settings.audit * PARTS)
-        blobs = (book.audit.people.tobytes(), book.audit.to_bytes(), known)
+        first, audit = not before.version, book.audit
+        people = audit.people.tobytes() if first or len(audit.people) > len(before.audit.people) else None
+        content = audit.to_bytes() if first or audit is not before.audit else None
+        blobs = (people, content, known)
         return StoredAnswers(book.version, book.used, reduction, *blobs, self.settings.answers, ceiling)
 
     def _refusal(self, draft: _Draft, after: Mapping[str, AttributeAccount]) -> AnswerRefused | None:
@@ -407,7 +421,7 @@ def _read(stored: StoredAnswers | None, ratio: float) -> AttributeAccount:
         return AttributeAccount(0, 0, WhoAudit(ratio))
     asked = int.from_bytes(stored.known[:8], "big")
     names = [stored.known[start : start + NAME] for start in range(8, len(stored.known), NAME)]
-    audit = WhoAudit.from_bytes(stored.content, stored.people, ratio=ratio)
+    audit = WhoAudit.from_bytes(stored.content or b"", stored.people or b"", ratio=ratio)
     return AttributeAccount(stored.version, stored.used, audit, frozenset(names[:asked]), frozenset(names[asked:]))
 
 

@@ -59,6 +59,12 @@ class AskedSet:
             digest.update(shares.astype(np.float32).tobytes())
         return digest.digest()[:16]
 
+    def counted(self, *, times: int, singled: int) -> AskedSet:
+        """The same people, and so many answers."""
+        found = replace(self, times=times, singled=singled)
+        found.__dict__.update(ordered=self.ordered, name=self.name)  # sorted and hashed once
+        return found
+
 
 def _no_marks() -> Marks:
     return np.zeros(0, dtype=np.uint64)
