@@ -1,8 +1,7 @@
-"""The five statements of the case study on generated people, and printed thresholds that do not come out."""
+"""The five statements of the case study on generated people."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 from discreet.attacker import Attack
 from discreet.kernel import Classes
 from discreet.people import State, counted, generate
-from discreet.reference import case_study
 from discreet.reference.case_study import CONSTANT, ONCE, RISING, SETTINGS, CaseStudy
 from tests.attacker.strategies import PUBLISHED
 
@@ -90,78 +88,3 @@ def test_everything_is_told_in_json(study: CaseStudy) -> None:
     assert found["records"] == study.people
     assert set(found["settings"]) == {CONSTANT, ONCE, RISING}
     assert [claim["holds"] for claim in found["findings"]] == [True] * 5
-
-
-def test_the_threshold_of_one_penalty_is_54_not_51() -> None:
-    assert case_study.sunk() == (54, 51)
-
-
-def varied(penalty: float, **other: float) -> Attack:
-    """The adversary of the paper's sensitivity analysis, as its Section 7 prints him."""
-    return Attack(
-        **{
-            "prior": 1,
-            "gain": 1000,
-            "access_cost": 100,
-            "link_cost": 0,
-            "exploit_cost": 10,
-            "penalty": penalty,
-            **other,
-        }
-    )
-
-
-def first_spared(attack: Attack) -> int:
-    """The smallest group for which the list is not bought, size by size."""
-    sizes = np.arange(1, 100)
-    return int(sizes[~attack.known(sizes).accesses.astype(bool)][0])
-
-
-def test_the_pair_of_figure_10_is_that_of_the_adversary_of_figure_10() -> None:
-    others = {CONSTANT: {}, ONCE: {"max_penalties": 1}, RISING: {"detection_slope": 0.18}}
-    played = {key: tuple(first_spared(varied(fine, **more)) for fine in (1e4, 5e4)) for key, more in others.items()}
-    assert played == {CONSTANT: (11, 3), ONCE: (12, 3), RISING: (8, 3)}
-    assert case_study.by_setting() == played
-    assert case_study.pairs()[0].computed == played[CONSTANT]
-    assert case_study.to_dict()["pair_by_setting"] == played
-
-
-def test_the_printed_pair_does_not_come_out() -> None:
-    assert case_study.detection() == pytest.approx(0.01005, abs=1e-5)
-    for pair in case_study.pairs():
-        assert pair.computed != (9, 2)
-
-
-def pair_at(chance: float) -> tuple[int, ...]:
-    """The smallest groups for which the list is not bought, at the two penalties."""
-    intercept = math.log(chance / (1 - chance))
-    return tuple(first_spared(varied(penalty, detection_intercept=intercept)) for penalty in (1e4, 5e4))
-
-
-def test_which_detection_would_give_the_pair() -> None:
-    common = case_study.pairs()[0].common
-    assert common == (pytest.approx(0.0129, abs=1e-4), pytest.approx(0.0149, abs=1e-4))
-    assert common is not None
-    low, high = common
-    assert pair_at(low + 1e-5) == pair_at(high - 1e-5) == (9, 2)
-    assert pair_at(low - 1e-5) != (9, 2)
-    assert pair_at(high + 1e-5) != (9, 2)
-
-
-def test_readings_that_no_detection_gives() -> None:
-    found = {pair.reading: pair.common is not None for pair in case_study.pairs()}
-    assert found == {
-        "smallest group for which the list is not bought": True,
-        "largest group for which the list is bought": False,
-        "smallest group that is left alone with the list in hand": True,
-        "largest group that is tried with the list in hand": False,
-    }
-
-
-def test_only_a_discount_of_nine_tenths_gives_the_printed_thresholds() -> None:
-    found = case_study.discounts()
-    assert [one.discount for one in found] == pytest.approx(np.arange(0.5, 1.01, 0.05))
-    assert [one.discount for one in found if one.agrees] == [0.9]
-    by_discount = {one.discount: one.thresholds for one in found}
-    assert by_discount[0.85][ONCE].no_exploit == 51
-    assert by_discount[0.85][ONCE].no_access == 42

@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 
 from discreet.reference import mscore
+from discreet.reference.items import Reproduction
 from tests.misuse import paper
 
 
@@ -15,11 +16,35 @@ def test_the_printed_table_is_the_one_that_is_tested_elsewhere() -> None:
     assert mscore.PUBLISHED == paper.PUBLISHED
 
 
-def test_distinguishing_factors_and_our_scores() -> None:
-    found = mscore.reproduce()
+@pytest.fixture(scope="module")
+def found() -> Reproduction:
+    return mscore.reproduce()
+
+
+def test_distinguishing_factors_and_our_scores(found: Reproduction) -> None:
     assert found.item("mscore.d").ours == [2, 3, 2, 1]
     assert [found.item(f"mscore.m.x{x}").ours for x in ("1", "2", "inf")] == [3.0, 1.224745, 0.5]
     assert {found.item(f"mscore.m.x{x}").verdict for x in ("1", "2", "inf")} == {"cannot"}, "the paper prints no score"
+    assert "outside the paper's x > 1" in found.item("mscore.m.x1").why
+
+
+def test_only_what_the_text_says_of_the_nine_cases_is_printed(found: Reproduction) -> None:
+    cases = {number: found.item(f"mscore.case{number}") for number in range(1, 10)}
+    assert {number for number, item in cases.items() if item.verdict == "reproduces"} == {1, 6}
+    assert all(item.printed is None for number, item in cases.items() if number not in (1, 6))
+
+
+def test_an_entity_takes_the_least_of_different_factors(found: Reproduction) -> None:
+    item = found.item("mscore.multirelational.d")
+    assert item.ours == 2
+    assert "D = 4, 4, 2" in item.why
+
+
+def test_only_the_range_of_the_factor_differs(found: Reproduction) -> None:
+    assert {item.id for item in found.items if item.verdict == "differs"} == {"mscore.df"}
+    assert {"mscore.fig1", "mscore.frame", "mscore.res", "mscore.cond", "mscore.dimension.anonymity"} <= {
+        item.id for item in found.items
+    }
 
 
 def test_the_nine_cases_are_told_apart() -> None:

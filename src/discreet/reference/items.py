@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -56,8 +57,33 @@ def judge(
     'reproduces'
     """
     same = _same(printed, ours, within)
-    words = " ".join(part for part in (note, "" if same else why) if part)
+    tolerance = f"Equal to within {within:g}." if same and within else ""
+    words = " ".join(part for part in (note, tolerance if same else why) if part)
     return PrintedItem(name, where, what, printed, ours, "reproduces" if same else "differs", words)
+
+
+STARS = "Equal but for stars: the printed text has fewer than the value has characters."
+
+
+def judge_masked(name: str, where: str, what: str, printed: Any, ours: Any, *, why: str = "") -> PrintedItem:
+    """The verdict on masked texts, of which text recognition may lose stars and can add none.
+
+    >>> judge_masked("a.b", "Table 1", "an ID", "****&****", "*****&****").verdict
+    'reproduces'
+    >>> judge_masked("a.b", "Table 1", "an ID", "*****6****", "****6*****", why="Another six.").verdict
+    'differs'
+    """
+    if printed == ours or not _same_but_for_stars(printed, ours):
+        return judge(name, where, what, printed, ours, why=why)
+    return PrintedItem(name, where, what, printed, ours, "reproduces", STARS)
+
+
+def _same_but_for_stars(printed: Any, ours: Any) -> bool:
+    if isinstance(printed, str) and isinstance(ours, str):
+        pattern = re.sub(r"(\\\*)+", lambda stars: f"{stars[0]}\\**", re.escape(printed))
+        return re.fullmatch(pattern, ours) is not None
+    same_length = isinstance(printed, Sequence) and isinstance(ours, Sequence) and len(printed) == len(ours)
+    return same_length and all(map(_same_but_for_stars, printed, ours))
 
 
 def cannot(name: str, where: str, what: str, printed: Any, why: str, *, ours: Any = None) -> PrintedItem:
@@ -113,18 +139,26 @@ class Reproduction:
 
     @property
     def counts(self) -> dict[Verdict, int]:
-        """Items by verdict."""
-        return {verdict: sum(item.verdict == verdict for item in self.items) for verdict in VERDICTS}
+        """Printed items by verdict."""
+        printed = [item for item in self.items if item.printed is not None]
+        return {verdict: sum(item.verdict == verdict for item in printed) for verdict in VERDICTS}
+
+    @property
+    def unprinted(self) -> int:
+        """Items beside which the paper prints nothing, or nothing that is legible in our copy."""
+        return sum(item.printed is None for item in self.items)
 
     def words(self) -> str:
         """The verdicts counted."""
         counts = self.counts
+        further = f" Beside {self.unprinted:,} further items the paper prints nothing, or nothing that is legible in our copy."
         return (
-            f"Of {len(self.items):,} printed items {counts['reproduces']:,} come out as printed, {counts['differs']:,} "
+            f"Of {sum(counts.values()):,} printed items {counts['reproduces']:,} come out as printed, {counts['differs']:,} "
             f"come out differently, and {counts['cannot']:,} cannot be computed from what the paper discloses."
+            f"{further if self.unprinted else ''}"
         )
 
-    to_dict = json_of("paper title reference quick setting counts items")
+    to_dict = json_of("paper title reference quick setting counts unprinted items")
 
 
 def shown(value: Any) -> str:
@@ -157,17 +191,22 @@ def reproduction_page(
 ) -> str:
     """The whole page; `further` sections come before the method."""
     figures = [page.figure(one.figure, one.number) for one in found.figures]
-    reasons = {
-        item.why: number for number, item in enumerate(briefly(item for item in found.items if item.why), start=1)
-    }
-    listed = [
-        f"({reasons[item.why]}) {item.why} `{item.id}`, {item.where}." for item in briefly(found.items) if item.why
-    ]
+    differing = briefly(item for item in found.items if item.why and item.verdict != "reproduces")
+    known = {item.why for item in differing}
+    remarks = briefly(
+        item for item in found.items if item.why and item.verdict == "reproduces" and item.why not in known
+    )
+    reasons = {item.why: number for number, item in enumerate([*differing, *remarks], start=1)}
+    listed, noted = (
+        [f"({reasons[item.why]}) {item.why} `{item.id}`, {item.where}." for item in group]
+        for group in (differing, remarks)
+    )
     parts = [
         page.section("short", "In short", found.words(), verdicts(found), bullets(list(found.setting))),
         page.section("figures", "Figures of the paper", figures or None),
         page.section("tables", "Tables of the paper", *found.tables),
         page.section("differs", "What differs, and why", bullets(listed) if listed else None),
+        page.section("notes", "Notes on what comes out as printed", bullets(noted) if noted else None),
         page.section("items", "Every item", item_table(found.items, reasons)),
         page.section("own", "Not in the paper", *[page.figure(figure, "Our figure") for figure in found.own]),
         *further,
@@ -199,6 +238,11 @@ def verdicts(found: Reproduction) -> Table:
     rows = tuple(
         (f"{SIGNS[verdict]} {verdict}", meaning, f"{found.counts[verdict]:,}") for verdict, meaning in VERDICTS.items()
     )
+    if found.unprinted:
+        rows = (
+            *rows,
+            ("? not printed", "the paper prints nothing here, or our copy shows nothing", f"{found.unprinted:,}"),
+        )
     return Table("Verdicts", ("Verdict", "Meaning", "Items"), rows, (2,))
 
 

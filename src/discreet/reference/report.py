@@ -7,28 +7,17 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from discreet.policy import Policy
-from discreet.reference import case_study
 from discreet.reference.case_study import (
-    DISCOUNTS,
-    ONCE,
-    PRINTED,
-    PRINTED_PAIR,
-    VARIED,
     CaseStudy,
-    Discounted,
-    PrintedPair,
 )
-from discreet.reference.charts import BRIEF, NAMES, OWN, pictures
+from discreet.reference.charts import OWN, pictures
 from discreet.report.attack import REFERENCES, method, parameters, remains
 from discreet.report.attack_charts import Case, at_least
 from discreet.report.toolkit import page
-from discreet.report.toolkit.page import Finding, Pill, Table, bullets
-from discreet.report.toolkit.words import about, amount, listed, people
-from discreet.wording import percent
+from discreet.report.toolkit.page import Finding, Pill, bullets
+from discreet.report.toolkit.words import about, listed, people
 
 THRESHOLD = 0.2
-TITLE = "Printed thresholds that do not come out"
-MEANINGS = {"stops_early": "stops early", "no_access": "does not buy", "no_exploit": "does not start"}
 
 
 def case_study_page(
@@ -41,7 +30,7 @@ def case_study_page(
     version: str,
     policy: Policy | None = None,
 ) -> str:
-    """The report: five statements, six figures, thresholds that do not come out; `registry` describes the list."""
+    """The report: five statements and six figures; `registry` describes the list."""
     figures, case = pictures(study), Case(study.attacked, THRESHOLD)
     names = study.attacked.sample.names
     classes = f"{len(study.attacked.sample):,} classes by {listed(names, most=len(names) + 1)}"
@@ -57,18 +46,11 @@ def case_study_page(
             "threshold of its own, so that it is never above the planning adversary."
         ),
         "The six figures are our own, and their numbers are not those of the paper's figures.",
-    )
-    pairs, discounts = case_study.pairs(), case_study.discounts()
-    misses = (
-        "Three things do not come out as printed, and no constant was tuned to hide it:",
-        bullets([sunk_words(), pair_words(pairs), discount_words(discounts)]),
-        pair_table(pairs),
-        discount_table(discounts),
+        "What the paper prints, and what of it does not come out, is the page of discreet reproduce fmdp.",
     )
     parts = [
         page.findings(by_topic(study), figures),
         page.evidence(figures),
-        page.section("misses", TITLE, *misses),
         page.section("done", "What was done", OWN, bullets(done)),
         page.remains("The adversaries are models:", remains(case)),
         page.parameters("What was assumed before planning", parameters(case), policy),
@@ -197,82 +179,3 @@ TELLERS: dict[str, tuple[str, Teller]] = {
     "limits_embolden": ("people", embolden),
     "deterrence_works": ("penalty", deterrence),
 }
-
-
-def sunk_words() -> str:
-    """The threshold of one penalty."""
-    computed, printed = case_study.sunk()
-    return (
-        f"With one penalty the paper prints {printed:,} as the smallest group that is left alone even with the list in hand. "
-        f"The model gives {computed:,}."
-    )
-
-
-def pair_words(pairs: tuple[PrintedPair, ...]) -> str:
-    """The pair about the penalty."""
-    first, second = PRINTED_PAIR
-    found = [pair for pair in pairs if pair.common is not None]
-    would = "; ".join(f"{_range(pair.common)} if it is the {pair.reading}" for pair in found)
-    ours = listed([f"{low} and {high} with {BRIEF[key]}" for key, (low, high) in case_study.by_setting().items()])
-    return (
-        f"The paper's Figure 10 has another adversary than its case study: certain that the target is in the list, a gain of "
-        f"{amount(VARIED['gain'])}. It prints {first[1]} people at a penalty of {amount(first[0])} and {second[1]} at "
-        f"{amount(second[0])} as the smallest group that is left alone. With the printed detection of "
-        f"{percent(case_study.detection())} for the first attempt it is {ours}. A constant detection probability that gives "
-        f"both: {would or 'none'}."
-    )
-
-
-def _range(ends: tuple[float, float] | None) -> str:
-    return "none" if ends is None else f"{ends[0]:.4f} to {ends[1]:.4f}"
-
-
-def pair_table(pairs: tuple[PrintedPair, ...]) -> Table:
-    """The pair in every reading."""
-    (low, few), (high, fewer) = PRINTED_PAIR
-    head = (
-        "If it counts the",
-        "Computed",
-        f"Gives {few} at {amount(low)}",
-        f"Gives {fewer} at {amount(high)}",
-        "Gives both",
-    )
-    rows = tuple(
-        (pair.reading, f"{pair.computed[0]} and {pair.computed[1]}", *map(_range, pair.ranges), _range(pair.common))
-        for pair in pairs
-    )
-    return Table("Constant detection probabilities that would give the printed pair", head, rows)
-
-
-def discount_words(found: tuple[Discounted, ...]) -> str:
-    """The discount that is not printed."""
-    agreeing = [f"{tried.discount:g}" for tried in found if tried.agrees]
-    printed = [f"{number} ({NAMES[key].lower()}: {MEANINGS[which]})" for (key, which), number in PRINTED.items()]
-    other = ""
-    for tried in found:
-        # A discount that gives the one threshold above, and what it does not give.
-        if not other and tried.thresholds[ONCE].no_exploit == case_study.PRINTED_SUNK:
-            missed = [
-                str(number)
-                for (key, which), number in PRINTED.items()
-                if getattr(tried.thresholds[key], which) != number
-            ]
-            other = f" {tried.discount:g} would give the {case_study.PRINTED_SUNK} above, but not {listed(missed)}."
-    return (
-        f"No discount is printed. Of {DISCOUNTS[0]:g} to {DISCOUNTS[-1]:g} in steps of 0.05 only {', '.join(agreeing) or 'none'} "
-        f"gives the other thresholds that are printed: {listed(printed)}.{other}"
-    )
-
-
-def discount_table(found: tuple[Discounted, ...]) -> Table:
-    """The thresholds at each discount."""
-    rows = tuple(
-        (
-            f"{one.discount:g}",
-            *(f"{few.stops_early} / {few.no_access} / {few.no_exploit}" for few in one.thresholds.values()),
-            "yes" if one.agrees else "no",
-        )
-        for one in found
-    )
-    head = ("Discount", *(NAMES[key] for key in found[0].thresholds), "As printed")
-    return Table("Stops early / does not buy / does not start, from so many people on", head, rows, (1, 2, 3))

@@ -17,7 +17,6 @@ from discreet.cli.output import CommandResult, bullet, finding_lines, heading, o
 from discreet.errors import UsageError
 from discreet.kernel import Classes
 from discreet.policy import Policy
-from discreet.reference import case_study as unreproduced
 from discreet.reference.case_study import REGISTRY, CaseStudy
 from discreet.sources import read
 
@@ -173,7 +172,7 @@ def case_study(data: str | None, policy_file: str | None, people: int | None, qu
             subjects = StudyPeople("generated people", counted(sample), registry, origin)
         study = CaseStudy.of(subjects.sample, subjects.registry)
     return CommandResult(
-        lambda: {"source": subjects.name, **study.to_dict(), "not_reproduced": unreproduced.to_dict()},
+        lambda: {"source": subjects.name, **study.to_dict()},
         _study_words(study, subjects),
         page=lambda **stamp: report.case_study_page(
             study, source=subjects.name, registry=subjects.origin, policy=subjects.policy, **stamp
@@ -197,7 +196,6 @@ def _given(data: str, policy: Policy, people: int, seed: int, *, name: str | Non
 
 def _study_words(study: CaseStudy, subjects: StudyPeople) -> Iterator[str]:
     from discreet.reference.charts import OWN
-    from discreet.reference.report import TITLE, discount_words, pair_words, sunk_words
 
     size = f"{study.people:,} people against {subjects.registry.records:,} in the registry"
     yield heading(f"Case study on {subjects.name}: {size}")
@@ -205,7 +203,4 @@ def _study_words(study: CaseStudy, subjects: StudyPeople) -> Iterator[str]:
     yield ""
     yield from finding_lines(lambda: report.case_study_findings(study))
     yield ""
-    yield heading(TITLE)
-    for words in (sunk_words(), pair_words(unreproduced.pairs()), discount_words(unreproduced.discounts())):
-        yield ""
-        yield bullet(words)
+    yield paragraph("What the paper prints, and what of it does not come out: discreet reproduce fmdp.")
