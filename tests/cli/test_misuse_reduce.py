@@ -55,15 +55,37 @@ def test_a_result_is_reduced_in_three_ways(folder: Path, way: str, rows: int, em
         left = list(csv.DictReader(file))
     assert len(left) == rows
     assert tuple(left[0]) == COLUMNS
-    if way != "generalise":
-        again = run(folder, "score", "less.csv", *OPTIONS, "--limit", "1")
-        assert again.returncode == 0, "what is written is within the limit"
+    again = run(folder, "score", "less.csv", *OPTIONS, "--limit", "1", "--json")
+    assert again.returncode == 0, "what is written is within the limit"
+    assert json.loads(again.stdout)["value"] == pytest.approx(found["after"])
 
 
-def test_a_row_that_scores_exactly_the_limit_stays(folder: Path) -> None:
+def test_a_result_that_scores_exactly_the_limit_is_within_it(folder: Path) -> None:
     """Programmer, DC, Male: 0.1 + 0.1 of one person; the limit is given as decimals."""
     done = run(folder, "reduce", "few.csv", *OPTIONS, "--limit", "0.2", "--x", "inf", "--out", "less.csv", "--json")
     assert json.loads(done.stdout)["rows"]["left"] == 2
+    policy = folder / "policy.toml"
+    policy.write_text(policy.read_text().replace("[100, 0.1]", "[100, 0.2]"))
+    done = run(folder, "reduce", "few.csv", *OPTIONS, "--limit", "0.3", "--x", "inf", "--out", "sum.csv", "--json")
+    found = json.loads(done.stdout)
+    assert (found["rows"]["left"], found["after"]) == (2, 0.3), "0.1 + 0.2, without the rest of the floats"
+
+
+def test_a_result_is_reduced_in_one_way_at_a_time(folder: Path) -> None:
+    done = run(folder, "reduce", "result.csv", *OPTIONS, "--limit", "1", "--rows", "--cells", "--out", "less.csv")
+    assert done.returncode == 2
+    assert "--rows and --cells" in done.stderr
+    assert not (folder / "less.csv").exists()
+
+
+def test_what_cannot_be_reduced_names_no_function(folder: Path) -> None:
+    done = run(folder, "reduce", "result.csv", *OPTIONS, "--limit", "0.0001", "--generalise", "--out", "less.csv")
+    assert done.returncode == 5
+    assert "_" not in done.stderr
+    for words in (("--limit", "-1"), ("--limit", "1", "--x", "0.5")):
+        done = run(folder, "reduce", "result.csv", *OPTIONS, *words, "--out", "less.csv")
+        assert done.returncode == 2
+        assert not any(sign in done.stderr for sign in ("limit=", "math.", "_"))
 
 
 def test_no_limit_is_a_wrong_call_and_nothing_is_replaced(folder: Path) -> None:

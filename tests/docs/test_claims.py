@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from discreet.cli.main import cli
-from discreet.reference import case_study
+from discreet.reference import fmdp_numbers
 from discreet.releases.power import STRATEGIES
 from discreet.report.linkage import REMAINS as ABOUT_PAIRS
 from discreet.report.project.report import REMAINS as ABOUT_PROJECTS
@@ -164,10 +164,11 @@ def test_how_search_compares_is_said_as_the_table_of_times_has_it() -> None:
 
 
 def test_group_sizes_of_figure_10_are_those_of_the_engine() -> None:
-    found = case_study.by_setting()
-    for path in ("explain/limitations.md", "explain/case-study-attacker.md"):
-        for key, words in (("constant", "constant detection"), ("once", "one penalty"), ("rising", "rising detection")):
-            assert f"{found[key][0]} and {found[key][1]} with {words}" in page(path)
+    found = {item.id: item.ours for item in fmdp_numbers.sensitivity()}
+    for letter, words in (("a", "constant detection"), ("b", "one penalty"), ("c", "rising detection")):
+        low, high = (found[f"fmdp.fig10.penalty{penalty}.{letter}"] for penalty in (10_000, 50_000))
+        assert f"{low} and {high} with {words}" in page("explain/limitations.md")
+        assert f"{low} and {high} ({letter})" in page("explain/papers.md")
 
 
 def test_reports_on_pairs_and_traces_say_what_they_do_not_cover() -> None:

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from discreet import Policy, read
 from discreet.errors import OutsideHierarchy, PolicyError, Refused, UsageError
 from discreet.kernel import AnyValue, Coded, Mask, Rule, Tree
-from discreet.misuse import Sensitivity, reduce_by_generalising, reduce_cells, reduce_rows, score
+from discreet.misuse import Sensitivity, prepare, reduce_by_generalising, reduce_cells, reduce_rows, score
 from discreet.misuse.input_tables import columns_of
-from discreet.misuse.reduction import Coarsening
+from discreet.misuse.reduction import Coarsening, as_written
 from discreet.misuse.scorer import scorer_for
 from tests.examples import examples
 from tests.misuse import brute
@@ -205,6 +205,32 @@ def test_the_least_lossy_node_within_the_limit(source: Any, result: Any, x: floa
     written = reduce_by_generalising(result, rules=RULES, limit=limit, **call)
     chosen = next(node for node in nodes if at(result, node) == written)
     assert coarsening.loss(chosen) == min(coarsening.loss(node) for node in allowed)
+
+
+@given(
+    source=PEOPLE, strangers=PEOPLE, first=st.integers(0, 3), node=st.tuples(st.integers(0, 3), st.integers(0, 1)), x=XS
+)
+def test_a_coarse_value_is_scored_by_its_crowd(
+    source: Any, strangers: Any, first: int, node: tuple[int, int], x: float
+) -> None:
+    """Written at any levels a result scores what it scored when it was generalised, and strangers no less."""
+
+    def value(result: Any) -> float:
+        like = as_written(prepare(source, ["zip", "sex"]), result, RULES, F)
+        return score(result, source=like, sensitivity=F, x=x).value
+
+    taken = at(source[: first + 1], node)
+    assert brute.close(value(taken), brute.score(taken, at(source, node), ["zip", "sex"], F, x))
+    others = at(strangers, node)
+    assert value(others) >= brute.score(others, at(source, node), ["zip", "sex"], F, x) * (1 - 1e-9)
+
+
+def test_the_share_of_the_whole_is_of_the_whole_at_the_same_levels() -> None:
+    coarse = [{**row, "job": "*"} for row in SOURCE]
+    like = as_written(prepare(SOURCE, QUASI), coarse, ANY, F)
+    assert score(coarse, source=like, sensitivity=F).normalised == 1.0
+    mixed = [{**SOURCE[0], "job": "*"}, SOURCE[1]]
+    assert as_written(like, mixed, ANY, F) is like, "a column of several levels stays as it is"
 
 
 def test_the_table_of_the_paper_in_every_shape() -> None:

@@ -17,7 +17,7 @@ from discreet.kernel.hierarchy import Hierarchy
 from discreet.kernel.rules import bind
 from discreet.misuse import result_formats
 from discreet.misuse.input_tables import columns_of
-from discreet.misuse.prepared_source import Crowds
+from discreet.misuse.prepared_source import Crowds, Prepared, columns_of_source
 from discreet.misuse.result_formats import Columns, coded
 from discreet.misuse.scorer import Scorer, power, score, scorer_for, within
 from discreet.misuse.sensitivity import Sensitivity, added
@@ -139,19 +139,71 @@ def reduced(
     """A table reduced in one of the `WAYS`, with its score before and after."""
     before = score(result, source=source, **settings)
     if way == "generalise":
-        # A generalised value is no value of the source: its crowd is that of the source at the same levels.
         rows, after = generalised(result, source=source, limit=limit, rules=rules, **settings)
     else:
         rows = {"rows": reduce_rows, "cells": reduce_cells}[way](result, source=source, limit=limit, **settings)
         after = score(rows, source=source, **settings).value if rows else 0.0
     empty = sum(row.get(name) is None for row in rows for name in before.plan.sensitive) if way == "cells" else 0
+    # Sums of floats may come out the least bit above a limit that they are at.
+    after = min(after, limit) if within(after, limit) else after
     return ReducedResult(way, limit, before.value, after, rows, before.rows, empty)
+
+
+def as_written(source: Prepared, result: Any, rules: Mapping[str, Rule], sensitivity: Sensitivity) -> Prepared:
+    """The source at the levels in which a result writes its quasi-identifiers, so that D of a coarse value is its crowd.
+
+    Per column the level is the finest that has all values of the result. Where none has, the column stays as it is in
+    the source, and a value that nobody there has is a crowd of one.
+
+    >>> from discreet.kernel import AnyValue
+    >>> from discreet.misuse import prepare
+    >>> f = Sensitivity.from_dict({"account": {"values": {"Gold": 1.0}}})
+    >>> people = [{"job": "Lawyer", "account": "Gold"}, {"job": "Teacher", "account": "Gold"}]
+    >>> source, coarse = prepare(people, ["job"]), [{"job": "*", "account": "Gold"}]
+    >>> score(coarse, source=source, sensitivity=f).value
+    1.0
+    >>> score(coarse, source=as_written(source, coarse, {"job": AnyValue()}, f), sensitivity=f).value
+    0.5
+    """
+    columns, levels = columns_of(result), {}
+    for column in source.counted.columns:
+        if column.name not in columns.names or column.name not in rules:
+            continue
+        hierarchy, _ = bind(rules[column.name], column.labels)
+        values = set(coded(columns.cells(column.name)).values)
+        known = (
+            [] if hierarchy is None else [level for level, index in enumerate(hierarchy.index) if values <= set(index)]
+        )
+        if known and known[0] > 0:
+            levels[column.name] = known[0]
+    if not levels:
+        return source
+    counted, everything = source.counted, source.source
+    if source.entity is None:
+        names = columns_of_source(everything)
+        weighed = [name for name in sensitivity.columns if name in names and name not in source.quasi]
+        every = [*source.quasi, *weighed]
+        everything = everything.project(every) if isinstance(everything, Classes) else everything.classes(every)
+    else:
+        everything = counted
+    counted, everything = (_at_levels(classes, levels, rules) for classes in (counted, everything))
+    return Prepared(source.quasi, counted, everything, source.entity, source.factor)
+
+
+def _at_levels(classes: Classes, levels: Mapping[str, int], rules: Mapping[str, Rule]) -> Classes:
+    bound = [
+        replace(column, hierarchy=bind(rules[column.name], column.labels)[0] or column.hierarchy)
+        if column.name in levels
+        else column
+        for column in classes.columns
+    ]
+    return replace(classes, columns=tuple(bound)).at(levels)
 
 
 def check_limit(limit: float) -> None:
     """A limit is a number from 0 up."""
     if math.isnan(limit) or limit < 0:
-        raise UsageError(f"The limit is a score from 0 up, not {limit}.", remedy="limit=1.0, for example.")
+        raise UsageError(f"The limit is a score from 0 up, not {limit}.", remedy="1.0, for example.")
 
 
 Node = tuple[int, ...]
@@ -214,7 +266,7 @@ def generalised(
 def _refusal(limit: float) -> Refused:
     return Refused(
         f"Even with the coarsest quasi-identifiers the score is above {limit:g}.",
-        remedy="Give fewer rows (reduce_rows) or fewer cells (reduce_cells), or add levels to the hierarchies.",
+        remedy="Leave out rows or empty cells instead, or add levels to the hierarchies.",
     )
 
 

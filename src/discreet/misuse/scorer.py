@@ -54,7 +54,7 @@ def scorer_for(
     if scorer is None:
         if not x >= 1:
             raise UsageError(
-                f"x is a number from 1 to infinity, not {x}.", remedy="2 is usual; math.inf ignores the number of rows."
+                f"x is a number from 1 to infinity, not {x}.", remedy="2 is usual; infinity ignores the number of rows."
             )
         given = sensitivity
         if given is None:
@@ -184,7 +184,9 @@ class Scorer:
 def _entities(columns: Columns, entity: str) -> tuple[Ints, Ints, int]:
     """First row of each entity, entity of each row, and number of entities."""
     if entity not in columns.names:
-        raise ColumnError(f"The result has no column '{entity}'.", remedy="entity= names the column of the entities.")
+        raise ColumnError(
+            f"The result has no column '{entity}'.", remedy="Name the column that says whom a row is about."
+        )
     its = coded(columns.cells(entity))
     missing = sum(int((its.codes == code).sum()) for code, value in enumerate(its.values) if value is None)
     if missing:

@@ -99,6 +99,7 @@ def score(
     Ends with exit code 1 when the score is above the limit, so that a pipeline can stop there.
     """
     from discreet.misuse import score as misuse_score
+    from discreet.misuse.reduction import as_written
     from discreet.misuse.scorer import settings_by_policy, within
     from discreet.sources import read
 
@@ -109,6 +110,7 @@ def score(
     given = read(result, policy=written_like(policy))
     with working(f"Counting people who look alike in {people.name}"):
         settings = settings_by_policy(people, policy, x=x, context=context, factor=factor, entity=entity)
+        settings["source"] = as_written(settings["source"], given, policy.rules, settings["sensitivity"])
         scored = misuse_score(given, entity=entity, request=request, dialect=dialect, **settings)
     exceeded = limit is not None and not within(scored.value, limit)
     weightless = [
@@ -179,9 +181,9 @@ def people_of(source: str, policy_file: str) -> tuple[Policy, Table]:
 @option("--source", metavar="SRC", required=True, help="The table that the result was taken from.")
 @policy_option("Policy with roles and sensitivity.")
 @option("--limit", type=float, metavar="L", help="Largest score allowed [policy].")
-@option("--rows", "way", flag_value="rows", default=True, help="Leave out rows: the largest part within the limit.")
-@option("--cells", "way", flag_value="cells", help="Keep all rows and empty the fewest sensitive cells.")
-@option("--generalise", "way", flag_value="generalise", help="Keep all rows and write quasi-identifiers coarser.")
+@option("--rows", is_flag=True, help="Leave out rows: the largest part within the limit [unless another way is given].")
+@option("--cells", is_flag=True, help="Keep all rows and empty the fewest sensitive cells.")
+@option("--generalise", is_flag=True, help="Keep all rows and write quasi-identifiers coarser.")
 @option("--x", type=float, metavar="X", help="The larger, the less the number of rows counts: 1 to inf [policy, or 2].")
 @option("--context", metavar="NAME", help="Context whose sensitivity applies.")
 @factor_option
@@ -192,13 +194,15 @@ def reduce(
     source: str,
     policy_file: str,
     limit: float | None,
-    way: str,
+    rows: bool,
+    cells: bool,
+    generalise: bool,
     x: float | None,
     context: str | None,
     factor: str,
     out: Path,
 ) -> CommandResult:
-    """Reduce RESULT until its misuse score is within a limit; a row that scores exactly the limit stays.
+    """Reduce RESULT until its misuse score is within a limit; a result that scores exactly the limit is within it.
 
     \b
     Examples:
@@ -206,11 +210,18 @@ def reduce(
       discreet misuse reduce result.csv --source customers.parquet --policy policy.toml --limit 1 --cells --out less.csv
       discreet misuse reduce result.csv --source customers.parquet --policy policy.toml --limit 1 --generalise --out less.csv
     """
-    from discreet.misuse.reduction import reduced
+    from discreet.misuse.reduction import WAYS, as_written, reduced
     from discreet.misuse.result_formats import as_csv
     from discreet.misuse.scorer import settings_by_policy
     from discreet.sources import read
 
+    ways = [way for way, chosen in zip(WAYS, (rows, cells, generalise), strict=True) if chosen] or ["rows"]
+    if len(ways) > 1:
+        raise UsageError(
+            f"A result is reduced in one way, not by {' and '.join(f'--{way}' for way in ways)}.",
+            remedy="Choose one; the result of one way can be reduced again in another.",
+        )
+    way = ways[0]
     policy, people = people_of(source, policy_file)
     limit = policy.misuse.limit if limit is None else limit
     if limit is None:
@@ -218,6 +229,8 @@ def reduce(
     given = read(result, policy=written_like(policy))
     with working(f"Reducing {given.name}"):
         settings = settings_by_policy(people, policy, x=x, context=context, factor=factor)
+        if way != "generalise":
+            settings["source"] = as_written(settings["source"], given, policy.rules, settings["sensitivity"])
         found = reduced(given, way, limit=limit, rules=policy.rules, **settings)
     write_text(out, as_csv(found.rows, given.columns, policy.delimiter or ","))
     return CommandResult(
@@ -264,6 +277,7 @@ def evaluate(
     from discreet.misuse import score as misuse_score
     from discreet.misuse.evaluation import evaluate as compared
     from discreet.misuse.evaluation import read_rankings
+    from discreet.misuse.reduction import as_written
     from discreet.misuse.scorer import settings_by_policy
     from discreet.sources import read
 
@@ -271,10 +285,11 @@ def evaluate(
     tables = dict.fromkeys(name for one in ranked for name in one.ranks)
     with working(f"Scoring {len(tables)} tables"):
         settings = settings_by_policy(people, policy, x=x, context=context, factor=factor)
-        read_like = written_like(policy)
-        scores = {
-            name: misuse_score(read(str(rankings.parent / name), policy=read_like), **settings).value for name in tables
-        }
+        scores = {}
+        for name in tables:
+            ranked_table = read(str(rankings.parent / name), policy=written_like(policy))
+            source_like = as_written(settings["source"], ranked_table, policy.rules, settings["sensitivity"])
+            scores[name] = misuse_score(ranked_table, **{**settings, "source": source_like}).value
     found = compared(scores, ranked)
 
     def tau(value: float | None) -> str:

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from discreet.misuse import score
 from discreet.misuse.prepared_source import FACTORS
-from discreet.misuse.reduction import WAYS, reduced
+from discreet.misuse.reduction import WAYS, as_written, reduced
 from discreet.misuse.result_formats import as_csv
 from discreet.misuse.scorer import settings_by_policy
 from discreet.misuse.sensitivity import reminder
@@ -129,6 +129,8 @@ def _given(context: Context) -> Iterator[tuple[Table, dict[str, Any]]]:
             people = context.site.places.bare(context.loaded, replace(policy, rules={}))
             settings = settings_by_policy(people, policy, x=x, factor=factor)
             given = read(path, policy=Policy(delimiter=policy.delimiter, encoding=policy.encoding))
+            if form.text("way") != "generalise":
+                settings["source"] = as_written(settings["source"], given, policy.rules, settings["sensitivity"])
             yield given, settings
     finally:
         context.site.places.folder.forget([path.name])
