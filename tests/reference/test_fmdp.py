@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.reference import fmdp_numbers as fmdp
+from discreet.reference.fmdp import statements, unevenly_listed
 from discreet.reference.fmdp_numbers import LISTED, POPULATION, RECORDS, Carolina
 from discreet.reference.items import PrintedItem
 
@@ -104,3 +105,29 @@ def test_beliefs_are_binomial() -> None:
     assert sum(belief.values()) == pytest.approx(1)
     assert sum(size * chance for size, chance in belief.items()) == pytest.approx(5)
     assert belief[0] == pytest.approx(0.999**5_000, rel=1e-6)
+
+
+def test_what_the_text_says_of_solver_and_panels(study: fmdp.FmdpStudy) -> None:
+    """Each statement is computed; those that differ are the two that rest on undisclosed data and on the sunk threshold."""
+    found = by_id(statements(study))
+    assert {name for name, item in found.items() if item.verdict == "differs"} == {
+        "fmdp.fig9.shares",
+        "fmdp.finding5.cause",
+    }
+    assert found["fmdp.finding5.cause"].ours[1] < found_sunk()
+    uneven, even = found["fmdp.fig9.uneven"].ours, study.inconsistent
+    assert uneven["lower"] > 2 * even["lower"], "an uneven list surprises more"
+    assert all(list(item.ours.values()) == [True] * 3 for name, item in found.items() if name.startswith("fmdp.fig10"))
+
+
+def found_sunk() -> int:
+    """The group size that is left alone with the list in hand, size by size."""
+    sizes = np.arange(1, 100)
+    return int(sizes[fmdp.settings(fmdp.CASE)["b"].known(sizes).exploits == 0][0])
+
+
+def test_an_uneven_list_has_as_many_people() -> None:
+    state = Carolina.of(adult=Path("not at hand.csv"))
+    uneven = unevenly_listed(state)
+    assert (uneven.listed <= state.population).all()
+    assert uneven.listed.sum() == pytest.approx(LISTED, rel=0.02)

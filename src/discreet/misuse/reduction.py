@@ -150,9 +150,9 @@ def reduced(
 
 
 def as_written(source: Prepared, result: Any, rules: Mapping[str, Rule], sensitivity: Sensitivity) -> Prepared:
-    """The source at the levels in which a result writes its quasi-identifiers, so that D of a coarse value is its crowd.
+    """Source at the levels in which a result writes its quasi-identifiers.
 
-    Per column the level is the finest that has all values of the result. Where none has, the column stays as it is in
+    So D of a coarse value is its crowd. Per column the level is the finest that has all values of the result. Where none has, the column stays as it is in
     the source, and a value that nobody there has is a crowd of one.
 
     >>> from discreet.kernel import AnyValue

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from discreet.attacker import Attack
 from discreet.kernel.arrays import Floats
+from discreet.people.population import stream
 from discreet.reference.fmdp_numbers import (
     CASE,
+    GENERATED,
+    LISTED,
     LISTS,
+    POPULATION,
     PRINTED_SECONDS,
     REFERENCE,
     SENSITIVITY,
@@ -20,6 +25,7 @@ from discreet.reference.fmdp_numbers import (
     TITLE,
     Carolina,
     FmdpStudy,
+    believed,
     data,
     figure_items,
     findings,
@@ -28,8 +34,8 @@ from discreet.reference.fmdp_numbers import (
     thresholds,
     with_detection,
 )
-from discreet.reference.items import Numbered, Reproduction
-from discreet.reference.process import ACCESS, EXPLOIT, LINK, TERMINATE, State
+from discreet.reference.items import Numbered, PrintedItem, Reproduction, cannot, judge
+from discreet.reference.process import ACCESS, EXPLOIT, LINK, TERMINATE, State, lp, table, two_level_lp
 from discreet.report.attack_charts import stepped
 from discreet.report.charts.axes import Frame, dot, linear, logarithmic
 from discreet.report.charts.bars import Drawing, text
@@ -214,28 +220,47 @@ def inconsistent(study: FmdpStudy) -> Figure:
     )
 
 
+def _amount(name: str) -> Callable[[Attack, float], Attack]:
+    def change(attack: Attack, value: float) -> Attack:
+        changed: dict[str, Any] = {name: value}
+        return replace(attack, **changed)
+
+    return change
+
+
+PANELS: dict[str, tuple[str, str, list[float], Callable[[Attack, float], Attack], tuple[SinglePoint, ...]]] = {
+    "a": ("the external dataset cost C_a", "Access cost", np.linspace(0, 800, 41).tolist(), _amount("access_cost"), ()),
+    "b": ("the exploit cost C_e", "Exploit cost", np.linspace(0, 200, 41).tolist(), _amount("exploit_cost"), ()),
+    "c": ("the penalty", "Penalty", np.linspace(2_500, 60_000, 47).tolist(), _amount("penalty"),
+          (SinglePoint(10_000, 9, "9 at 10,000"), SinglePoint(50_000, 2, "2 at 50,000"))),
+    "d": ("the detection probability P_det", "Detection probability of the first exploit", np.geomspace(0.002, 0.1, 40).tolist(),
+          with_detection, ()),
+}  # fmt: skip
+"""Figure 10: what varies, its axis, its values, and the points that the text prints."""
+
+
+@cache
+def panel_sizes(letter: str) -> dict[str, list[int]]:
+    """Thresholds k along a panel, per setting."""
+    _, _, values, change, _ = PANELS[letter]
+    return {
+        key: [change(attack, value).thresholds().no_access or 1 for value in values]
+        for key, attack in settings(SENSITIVITY).items()
+    }
+
+
 def panels() -> tuple[Figure, ...]:
     """The four panels of Figure 10, with the adversary of Section 7."""
 
-    def panel(
-        letter: str,
-        what: str,
-        across: str,
-        values: Any,
-        change: Any,
-        points: Sequence[SinglePoint] = (),
-        log: bool = False,
-    ) -> Figure:
-        found = {
-            NAMES[key]: [change(attack, value).thresholds().no_access or 1 for value in values]
-            for key, attack in settings(SENSITIVITY).items()
-        }
+    def panel(letter: str) -> Figure:
+        what, across, values, _, points = PANELS[letter]
+        found = {NAMES[key]: sizes for key, sizes in panel_sizes(letter).items()}
         lines = [
             Line(name, tuple(zip(values, map(float, sizes), strict=True)), steps=False) for name, sizes in found.items()
         ]
         tops = [float(size) for sizes in found.values() for size in sizes] + [point.y for point in points]
         axes = Axes(
-            logarithmic(values) if log else linear(values),
+            logarithmic(values) if letter == "d" else linear(values),
             linear([0, *tops], zero=True),
             across,
             "k: the adversary walks away",
@@ -257,27 +282,73 @@ def panels() -> tuple[Figure, ...]:
             table=Table(f"k by {what}", (across, *found), rows, (0, 1, 2, 3)),
         )
 
-    def amount(name: str) -> Any:
-        def change(attack: Attack, value: float) -> Attack:
-            changed: dict[str, Any] = {name: value}
-            return replace(attack, **changed)
+    return tuple(map(panel, PANELS))
 
-        return change
 
+def unevenly_listed(state: Carolina, *, spread: float = 0.3, seed: int = 1) -> Carolina:
+    """The same people and a list on which kinds of people differ in registration."""
+    rng = stream(seed, "uneven list")
+    rates = LISTED / POPULATION * np.exp(rng.normal(-(spread**2) / 2, spread, state.population.shape))
+    return replace(state, listed=rng.binomial(state.population, np.minimum(rates, 1.0)))
+
+
+def statements(study: FmdpStudy) -> tuple[PrintedItem, ...]:
+    """What the text says of the solver, Figure 9 and Figure 10."""
+    attack = settings(CASE)["b"]
+    beliefs = [believed(density, 5_000) for density in (0.0006, 0.002, 0.006)]
+    values = [(lp(attack, belief), two_level_lp(attack, belief), table(attack, belief)) for belief in beliefs]
+    apart = max(max(each) - min(each) for each in values)
+    seconds, struck = study.runtimes, study.struck["b"]
+    known, unknown = struck.known.reidentification, struck.unknown.reidentification
+    lower, higher = unknown < known - 1e-12, unknown > known + 1e-12
+    surprised = struck.groups[higher]
+    shares = [round(float(one.sum() / max((lower | higher).sum(), 1)), 4) for one in (lower, higher)]
+    in_hand = settings(CASE)["c"].known(SIZES).exploits
+    tried = {
+        "none": bool((in_hand == 0).any()),
+        "one": bool((in_hand[1:] == 1).any()),
+        "more": bool((in_hand > 1).any()),
+    }
+    start = [{True: "T", False: "F"}.get(value, value) if isinstance(value, bool) else value for value in State()]
+    uneven = unevenly_listed(study.state).under(attack).differs
     return (
-        panel("a", "the external dataset cost C_a", "Access cost", np.linspace(0, 800, 41).tolist(), amount("access_cost")),
-        panel("b", "the exploit cost C_e", "Exploit cost", np.linspace(0, 200, 41).tolist(), amount("exploit_cost")),
-        panel("c", "the penalty", "Penalty", np.linspace(2_500, 60_000, 47).tolist(), amount("penalty"),
-              [SinglePoint(10_000, 9, "9 at 10,000"), SinglePoint(50_000, 2, "2 at 50,000")]),
-        panel("d", "the detection probability P_det", "Detection probability of the first exploit",
-              np.geomspace(0.002, 0.1, 40).tolist(), with_detection, log=True),
+        judge("fmdp.x0", "Section 5", "the state before anything is accessed", ["F", "F", 0, "F", "F", "F", 0, 0], start),
+        judge("fmdp.exact", "Section 5", "the two-level LP reports an exact answer: largest difference of LP, two-level LP and our table", 0,
+              round(apart, 9), within=1e-6, why="The solvers do not agree.", note=f"Values of {len(beliefs)} records against 5,000 people."),
+        judge("fmdp.pruning", "Section 5", "the value of a linked group decreases as its size increases", {"a": True, "b": True, "c": True},
+              {key: bool((np.diff(one.known(SIZES).access_value) <= 0).all()) for key, one in settings(CASE).items()},
+              note="Group sizes 1 to 60."),
+        judge("fmdp.fig5.faster", "Section 6, runtime", "the two-level LP is always faster than the standard LP", [True] * len(LISTS),
+              [fast < slow for fast, slow in zip(seconds["two_level_lp"], seconds["lp"], strict=True)]),
+        judge("fmdp.abstract", "Abstract", "an optimal attack may exploit none, one or more individuals of the pool",
+              dict.fromkeys(("none", "one", "more"), True), tried,
+              note="With the list in hand and h1 = 0.18, groups of 2 to 60."),
+        judge("fmdp.fig9.shares", "Section 6, unknown group", "shares of those records with lower and with higher risk", [0.58, 0.42], shares,
+              within=0.005, why=GENERATED),
+        cannot("fmdp.fig9.uneven", "Section 6, unknown group", "Figure 9 with a list on which people are registered unevenly", None,
+               "Not in the paper. The share registered of each kind of people varies here by 0.3 on a logarithmic scale, an assumption of ours.",
+               ours={"differ": uneven["lower"] + uneven["higher"], **uneven}),
+        judge("fmdp.fig9.never", "Section 6, unknown group", "records with a group above 55 that are exploited in either scenario", 0,
+              int(((struck.groups > 55) & ((known > 0) | (unknown > 0))).sum())),
+        judge("fmdp.finding4.cause", "Finding 4", "records with lower risk have a group below the threshold 48", True,
+              bool((struck.groups[lower] < 48).all())),
+        judge("fmdp.finding5.cause", "Finding 5", "groups of the records with higher risk: from 48 to below the sunk threshold 51", [48, 50],
+              [int(surprised.min()), int(surprised.max())] if len(surprised) else [],
+              why="The sunk threshold comes out as 54: see `fmdp.k.sunk`."),
+        *(
+            judge(f"fmdp.fig10{letter}", f"Figure 10({letter})", f"as {what} rises, the threshold k falls: settings a, b, c",
+                  {"a": True, "b": True, "c": True},
+                  {key: bool((np.diff(sizes) <= 0).all() and sizes[-1] < sizes[0]) for key, sizes in panel_sizes(letter).items()},
+                  note=f"At {len(values)} values.")
+            for letter, (what, _, values, _, _) in PANELS.items()
+        ),
     )  # fmt: skip
 
 
 def reproduce(*, quick: bool = False, seed: int = 1) -> Reproduction:
     """The whole paper."""
     study = FmdpStudy(Carolina.of(seed=seed), quick)
-    items = (*thresholds(), *data(study), *figure_items(study), *findings(study), *sensitivity())
+    items = (*thresholds(), *data(study), *figure_items(study), *findings(study), *sensitivity(), *statements(study))
     return Reproduction(
         "fmdp",
         TITLE,

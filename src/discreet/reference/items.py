@@ -66,7 +66,7 @@ STARS = "Equal but for stars: the printed text has fewer than the value has char
 
 
 def judge_masked(name: str, where: str, what: str, printed: Any, ours: Any, *, why: str = "") -> PrintedItem:
-    """The verdict on masked texts, of which text recognition may lose stars and can add none.
+    """The verdict on masked texts: printed runs of stars may be shorter.
 
     >>> judge_masked("a.b", "Table 1", "an ID", "****&****", "*****&****").verdict
     'reproduces'
@@ -87,7 +87,7 @@ def _same_but_for_stars(printed: Any, ours: Any) -> bool:
 
 
 def cannot(name: str, where: str, what: str, printed: Any, why: str, *, ours: Any = None) -> PrintedItem:
-    """What depends on something that was never disclosed; `ours` is what comes nearest to it."""
+    """What depends on something undisclosed; `ours` is what comes nearest."""
     return PrintedItem(name, where, what, printed, ours, "cannot", why)
 
 
@@ -145,7 +145,7 @@ class Reproduction:
 
     @property
     def unprinted(self) -> int:
-        """Items beside which the paper prints nothing, or nothing that is legible in our copy."""
+        """Items beside which nothing is printed, or nothing legible."""
         return sum(item.printed is None for item in self.items)
 
     def words(self) -> str:

@@ -110,7 +110,7 @@ def display(**settings: Any) -> Display:
 
 
 def reproduce(*, quick: bool = False, seed: int = 1) -> Reproduction:
-    """The whole paper; random are the displays of the properties only, and nothing takes long."""
+    """The whole paper; only the properties look at random displays."""
     items = (*modes(), *table_1(), *scores(), *example_tables(), *properties(seed), *study())
     setting = (
         (
@@ -154,7 +154,7 @@ def modes() -> tuple[PrintedItem, ...]:
 
 
 def scores() -> tuple[PrintedItem, ...]:
-    """KAPR of the three states of the example, and by the paper's definition of N."""
+    """KAPR of the three states, and by the definition of N."""
     whole = display(date_swap="whole").open_all("partial").score
     partial, full = display().open_all("partial").score, display().open_all("full").score
     records = Fraction(2 * len(PAIRS), len(RECORDS))
@@ -197,7 +197,7 @@ def table_1() -> tuple[PrintedItem, ...]:
 
 
 def row_of(mode: Mode, row: int) -> tuple[str, ...]:
-    """A row of Tables 3 to 5 as our display has it: name, date, race, k, p and K."""
+    """A row of Tables 3 to 5 as our display has it."""
     state = display().open_all(mode)
     pair, side = divmod(row, 2)
     seen = {name: state.text(pair, name)[side] for name in KINDS}
@@ -218,7 +218,7 @@ def printed_row(mode: Mode, row: int) -> tuple[str, ...]:
 
 
 def example_tables() -> tuple[PrintedItem, ...]:
-    """Tables 3, 4 and 5: one item for each table, one for each of its twelve rows, one for its column of races."""
+    """Tables 3, 4 and 5: the tables, their rows, their races."""
     items: list[PrintedItem] = []
     for mode in MODES:
         table, judged, races = NUMBERS[mode], [], []
@@ -243,7 +243,7 @@ def example_tables() -> tuple[PrintedItem, ...]:
 
 @dataclass
 class PropertySearch:
-    """The properties of Section 4.4, looked at in one random display after another; what fails is noted."""
+    """Search for counterexamples to the properties of Section 4.4."""
 
     rng: np.random.Generator
     failed: set[str] = field(default_factory=set)
@@ -275,7 +275,7 @@ class PropertySearch:
         self.scores += [start.score, state.score, state.open_all("full").score]
 
     def compare_step(self, before: Display, after: Display, pair: int, name: str) -> None:
-        """A cell that was opened costs its characters over k, and more where k fell."""
+        """An opened cell costs its characters over k, or more."""
         gained = after.score - before.score
         views, mode = after.cell(pair, name).sides, after.mode(pair, name)
         shares = [view.share(mode) for view in views]
@@ -288,7 +288,7 @@ class PropertySearch:
         self.failed |= {"price"} if gained < by_k or (k == k_after and gained != by_k) else set()
 
     def check_norm(self, state: Display) -> None:
-        """The score is the L1,1 norm of the matrix p/k times kappa/ND; held against random matrices of any sign."""
+        """The score is kappa/ND times the L1,1 norm of p/k."""
         rows = range(len(state.anonymity))
         entries = [[state.cell(row // 2, name).sides[row % 2].share(state.mode(row // 2, name)) / state.anonymity[row] for name in KINDS]
                    for row in rows]  # fmt: skip

@@ -90,7 +90,7 @@ CASES_SEARCHED = 200
 
 
 def reproduce(*, quick: bool = False, seed: int = 1) -> Reproduction:
-    """The whole paper; random are the tables of the dimensions only, and nothing takes long."""
+    """The whole paper; only the dimensions look at random tables."""
     items = (*figure_1(), *dimensions(seed), *table_1(), *scores(), *nine_cases(), *extensions())
     setting = (
         "Table 1 is the printed one. " + UNPRINTED,
@@ -294,7 +294,7 @@ def ensemble_words(ensembles: Ensembles) -> list[str]:
 
 
 def nine_cases() -> tuple[PrintedItem, ...]:
-    """Figure 3: two publications in each relation, and the ensemble of all that is known after them."""
+    """Figure 3: two publications in each relation, and their ensemble."""
     items: list[PrintedItem] = []
     for number, (entities, attributes) in enumerate(CASES, start=1):
         _, _, known = two_publications(entities, attributes)
