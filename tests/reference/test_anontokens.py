@@ -4,22 +4,41 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.reference import anontokens, anontokens_numbers
-from discreet.reference.anontokens_numbers import KS, SUPPRESSIONS, TABLE_4, cell, only_in_one, printed_table_5
+from discreet.kernel import Classes
+from discreet.reference import anontokens
+from discreet.reference.anontokens import only_in_one
+from discreet.reference.anontokens_numbers import KS, SUPPRESSIONS, TABLE_4, cell, printed_table_5
 from discreet.reference.states import STATES
+from discreet.releases.bait import plan_bait
 from discreet.releases.feasibility_samples import MeanSpread
+from discreet.releases.population_link import Linked
+
+LINKED = Linked.at_node(
+    Classes.of(["zip"], [(str(place),) for place in range(60)], [5] * 60),
+    Classes.of(["zip"], [(str(place),) for place in range(120)], [50] * 60 + [20] * 60),
+    [0],
+    k=5,
+)
+"""Sixty released classes and as many that can be decoys."""
 
 
-@given(st.integers(2, 6), st.integers(1, 12), st.integers(0, 12), st.data())
+@given(st.integers(2, 6), st.integers(1, 10), st.sampled_from([0.0, 0.2, 0.5, 1.0]), st.integers(0, 99), st.data())
 def test_a_class_of_one_copy_is_a_decoy_as_often_in_coalitions_of_every_size(
-    copies: int, decoys: int, alone: int, data: st.DataObject
+    copies: int, decoys: int, budget: float, seed: int, data: st.DataObject
 ) -> None:
-    coalition = data.draw(st.integers(2, copies))
-    assert only_in_one(copies, decoys, alone, coalition) == pytest.approx(decoys / (decoys + alone))
+    """In copies as the engine plans them, for every coalition of two and more."""
+    names = [f"r{place}" for place in range(copies)]
+    rng = np.random.default_rng(seed)
+    plan = plan_bait(LINKED, names, rng=rng, decoys=decoys, removal="random", budget=budget)
+    coalition = data.draw(st.lists(st.sampled_from(names), min_size=2, max_size=copies, unique=True))
+    alone = len(plan.copies[0].alone)
+    found, single = only_in_one([plan.seen_by(name) for name in coalition])
+    assert (found, single) == (decoys * len(coalition), (decoys + alone) * len(coalition))
 
 
 def test_the_printed_tables_are_whole() -> None:
@@ -29,13 +48,28 @@ def test_the_printed_tables_are_whole() -> None:
 
 
 def test_the_worked_example_of_recipients() -> None:
-    found = {item.id: item for item in anontokens_numbers.scalability((), 1)}
+    found = {item.id: item for item in anontokens.scalability((), 1)}
     assert found["anontokens.kd"].ours == found["anontokens.kd"].printed == 184
+    assert found["anontokens.removal"].verdict == found["anontokens.budget"].verdict == "reproduces"
+
+
+def test_examples_are_the_text_and_its_contradictions_are_named() -> None:
+    found = {item.id: item for item in anontokens.examples()}
+    assert {name for name, item in found.items() if item.verdict == "differs"} == {
+        "anontokens.table1.intervals",
+        "anontokens.sameorigin.labels",
+    }
+    assert found["anontokens.table3.zip"].printed[-1] == "****"
+    assert found["anontokens.table3.zip"].ours[-1] == "*****"
+    assert "stars" in found["anontokens.table3.zip"].why
 
 
 def test_a_cell_reproduces_within_the_printed_deviation_only() -> None:
     assert cell("a", "b", "c", (100, 5), MeanSpread(104, 1)).verdict == "reproduces"
     assert cell("a", "b", "c", (100, 5), MeanSpread(106, 1)).verdict == "differs"
+    assert cell("a", "b", "c", (71, 82), MeanSpread(0, 0)).verdict == "differs", (
+        "a deviation above the mean allows less"
+    )
     assert cell("a", "b", "c", None, MeanSpread(106, 1)).printed is None
 
 
@@ -61,6 +95,10 @@ def test_every_id_is_there() -> None:
     found = anontokens.reproduce(quick=True)
     ids = {item.id for item in found.items}
     assert {"anontokens.fig2", "anontokens.fig3", "anontokens.kd", "anontokens.table2.state2.eq"} <= ids
+    assert all(found.item(f"anontokens.collusion.{colluders}").verdict == "reproduces" for colluders in range(2, 7))
+    assert found.item("anontokens.fraction").verdict == "reproduces"
+    assert found.item("anontokens.fig1.c").ours == 0
+    assert found.item("anontokens.bias.state3").ours["candidates"]["near"] > 0
     for state in (1, 2, 3):
         for k in KS:
             for share in SUPPRESSIONS:

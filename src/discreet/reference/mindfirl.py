@@ -373,7 +373,7 @@ def tables() -> tuple[Table, ...]:
         shown = [compared.masked, compared.partial or (NOT_SHOWN, NOT_SHOWN), compared.full]
         rows += [(name, kinds[kind], *(cell[side] for cell in shown)) for side in (0, 1)]
     found = [
-        Table("Table 1: display modes of the attributes", head, tuple(rows)),
+        Table("Table 1: display modes of the attributes, as our display has them", head, tuple(rows)),
         Table("Table 2: fully disclosed attributes, without the income that nobody is shown", ("ID", *KINDS),
               tuple((str(number), *record.values()) for number, record in enumerate(RECORDS, start=1))),
     ]  # fmt: skip
@@ -386,6 +386,6 @@ def tables() -> tuple[Table, ...]:
             lines.append((f"({ids})", str(row + 1), name, born, race, k, f"({p.replace(',', ', ')})", risk))
         total = display().open_all(mode).score
         lines.append(("K", "", "", "", "", "", "", f"{total} = {float(total):.3f}"))
-        caption = f"Table {NUMBERS[mode]}: {words[mode]}"
+        caption = f"Table {NUMBERS[mode]}: {words[mode]}, as our display has them"
         found.append(Table(caption, ("ID", "i", "Name", "DOB", "Race", "k", "p", "K"), tuple(lines), (1, 5, 7)))
     return tuple(found)
