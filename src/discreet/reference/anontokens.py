@@ -346,7 +346,7 @@ def biased_sample(one: SampledState, seed: int) -> PrintedItem:
         f"anontokens.bias.state{one.state.number}", "Section 7",
         f"{one.state.title}: a sample of people born up to {ELDERLY}, k = 5, 10 %: decoy classes, and the largest shift of a column by {decoys} decoys",
         None,
-        "The paper names selection by distance and leaves it to future work, without a number. Near are classes whose interval of years of birth "
+        "The paper names selection by distance and leaves it to future work, without a number. Near are classes whose interval of birth years "
         "is one of the sample's; the state is not disclosed.",
         ours={"candidates": {"any": len(near), "near": int(near.sum())}, "shift": shifts},
     )  # fmt: skip
