@@ -197,8 +197,8 @@ def fates(case: Case) -> Figure:
         title="Who is attacked, by what the adversary knows",
         about=f"Attacked: {known:,} with known groups, {unknown:,} unseen, {guessed_at:,} by one guess.",
         reading=points("""
-- The adversary may know how many people look alike before buying the list, for instance from a census; or learns it
-  only from the list and expects them to be as frequent there as everywhere.
+- Known group: the adversary knows how many people look alike before buying the list, for instance from a census.
+  Unknown group: they learn it only from the list, and expect them to be as frequent there as everywhere.
 - One guess each is the single-shot model: one random candidate, where that pays.
 - The full width of a bar is everybody in the data."""),
         chart=tuple(groups),
