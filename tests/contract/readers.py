@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +23,13 @@ from tests.contract.memory.rows import MemoryRows
 
 Reader = Callable[[pyarrow.Table, discreet.Policy | None], discreet.Table]
 POSTGRES, SPARK = pytest.mark.postgres, pytest.mark.spark
-LOCAL = ("csv", "csv.gz", "parquet", "arrow", "pandas", "polars", "relation", "memory")
+LOCAL = ("csv", "csv.gz", "parquet", "arrow", "pandas", "polars", "relation", "memory", "ibis-sqlite")
 SERVERS = [pytest.param("postgres", marks=POSTGRES), pytest.param("spark", marks=SPARK)]
 ENGINES = [*LOCAL, *SERVERS]
 """Whatever can be read: for tests of reading and counting."""
 TYPELESS, TYPED = "csv", "pandas"
-HOLDERS = [TYPELESS, TYPED, "memory", *SERVERS]
+IBIS = ["ibis-sqlite", pytest.param("ibis-duckdb", marks=pytest.mark.slow)]
+HOLDERS = [TYPELESS, TYPED, "memory", *IBIS, *SERVERS]
 """Each engine once, DuckDB with cells of text and with cells that have types: for all that comes after reading."""
 
 
@@ -62,6 +67,48 @@ def memory_reader(request: pytest.FixtureRequest, _: Path) -> Reader:
     monkeypatch = request.getfixturevalue("monkeypatch")
     monkeypatch.setattr(sources, "__path__", [*sources.__path__, str(Path(__file__).parent)])
     return lambda table, policy: discreet.read(MemoryRows.of(table), policy=policy)
+
+
+def ibis_reader(name: str) -> Callable[[pytest.FixtureRequest, Path], Reader]:
+    """A database that Ibis reaches; SQLite by its URL, as most people would name one."""
+
+    def build(_: pytest.FixtureRequest, folder: Path) -> Reader:
+        def read(table: pyarrow.Table, policy: discreet.Policy | None) -> discreet.Table:
+            if name == "duckdb":
+                import ibis  # takes more than a second
+
+                backend = ibis.duckdb.connect()
+                backend.con.register("handed", table)
+                backend.raw_sql("CREATE TABLE people AS SELECT * FROM handed")
+                return discreet.read(backend.table("people"), policy=policy)
+            load_sqlite(folder / "people.db", table)
+            return discreet.read(f"sqlite://{folder}/people.db?table=people", policy=policy)
+
+        return read
+
+    return build
+
+
+def load_sqlite(path: Path, table: pyarrow.Table) -> None:
+    path.unlink(missing_ok=True)
+    kinds = {
+        "string": "TEXT",
+        "large_string": "TEXT",
+        "int32": "INTEGER",
+        "int64": "INTEGER",
+        "double": "REAL",
+        "date32[day]": "DATE",
+        "decimal128(6, 2)": "DECIMAL(6,2)",
+        "bool": "BOOLEAN",
+    }
+    declared = ", ".join('"' + field.name.replace('"', '""') + f'" {kinds[str(field.type)]}' for field in table.schema)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(f"CREATE TABLE people ({declared})")
+        cells = [
+            [str(cell) if isinstance(cell, (date, Decimal)) else cell for cell in row.values()]
+            for row in table.to_pylist()
+        ]
+        connection.executemany(f"INSERT INTO people VALUES ({', '.join('?' * table.num_columns)})", cells)
 
 
 def postgres_reader(request: pytest.FixtureRequest, _: Path) -> Reader:
@@ -115,6 +162,8 @@ READERS: dict[str, Callable[[pytest.FixtureRequest, Path], Reader]] = {
     "polars": frame_reader(polars.from_arrow),
     "relation": frame_reader(relation),
     "memory": memory_reader,
+    "ibis-duckdb": ibis_reader("duckdb"),
+    "ibis-sqlite": ibis_reader("sqlite"),
     "postgres": postgres_reader,
     "spark": spark_reader,
 }

@@ -66,7 +66,9 @@ def use(python: Path, name: str, folder: Path, *words: str, **more: str) -> str:
     """Run a script of `uses` with another Python, in a folder far from the source; gives what it prints."""
     folder.mkdir(parents=True, exist_ok=True)
     settings = {**CLEAN, "DISCREET_STORE": str(folder / "store.db"), "PYTHONUTF8": "1", **more}
-    command = [str(python), str(USES / f"{name}.py"), *words]
+    # The folder of scripts comes last: one is named after its extra, which may be the name of a package.
+    start = f"import runpy, sys; sys.path.append({str(USES)!r}); runpy.run_path({str(USES / f'{name}.py')!r}, run_name='__main__')"
+    command = [str(python), "-P", "-c", start, *words]
     done = subprocess.run(command, cwd=folder, env=settings, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
     return done.stdout

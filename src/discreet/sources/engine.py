@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from importlib import import_module
+from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
@@ -268,9 +269,11 @@ class WorkDone:
 
 
 def engine_for(source: Any, policy: Policy, *, table: str | None = None, query: str | None = None) -> Engine:
-    """The engine that opens a source: every engine is asked, DuckDB last."""
+    """The engine that opens a source: every engine is asked, DuckDB last and of a path alone."""
     sources = import_module(__package__)
-    names = [module.name for module in pkgutil.iter_modules(sources.__path__) if module.ispkg]
+    names = {module.name for module in pkgutil.iter_modules(sources.__path__) if module.ispkg}
+    if isinstance(source, str | PathLike) and "://" not in fspath(source):
+        names = {ASKED_LAST}
     for name in sorted(names, key=lambda name: (name == ASKED_LAST, name)):
         package = import_module(f"{__package__}.{name}")
         if hasattr(package, "opens") and package.opens(source):

@@ -6,6 +6,7 @@ in SQL, where a column is searched for numbers that repeat.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from discreet.errors import ColumnError
 from discreet.kernel import Coded
-from discreet.kernel.arrays import Ints, Label, group, pack
+from discreet.kernel.arrays import Ints, Label, group, pack, total
 from discreet.kernel.members import DASHES, FRACTION, SEPARATORS, SIGNS, people_of
 
 # Numbers of people: a text of letters and digits that repeats means several rows for one person.
@@ -56,6 +57,37 @@ class Numbering:
     """Numbers that several rows share,"""
     sharing: int
     """and how many rows these are."""
+
+    @classmethod
+    def of(cls, column: Coded, rows: Ints) -> Numbering:
+        """What `numbering_sql` finds, from how many rows have each distinct value.
+
+        >>> Numbering.of(Coded.of(["A-7", "a7", "B8"]), np.array([1, 1, 1])).repeated
+        1
+        """
+        spelt: dict[str, list[tuple[str, int]]] = {}
+        labels = [
+            (label, int(n))
+            for label, n in zip(column.values, total(column.codes, rows, len(column.values)), strict=True)
+            if n
+        ]
+        known = [(label, n) for label, n in labels if label is not None]
+        for (label, n), number in zip(known, people_of([label for label, _ in known]), strict=True):
+            if number:  # nothing but zeros is no number
+                spelt.setdefault(number, []).append((label.strip(" ").upper(), n))
+        values = [(min(label for label, _ in found), sum(n for _, n in found)) for found in spelt.values()]
+        digits = [(value, n) for value, n in values if re.search(DIGIT, value)]
+        worded = [value for value, _ in digits if re.search(WORDS, value)]
+        shared = [n for _, n in digits if n > 1]
+        return cls(
+            values=len(values),
+            numbers=len(digits),
+            dates=sum(bool(re.search(DATE, value)) for value, _ in digits),
+            worded=len(worded),
+            stems=len({re.sub("[0-9]", "", value) for value in worded}),
+            repeated=len(shared),
+            sharing=sum(shared),
+        )
 
     @property
     def repeats(self) -> bool:

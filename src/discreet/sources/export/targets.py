@@ -53,6 +53,9 @@ class FileTarget(_Suffixed):
         """Where it is."""
         return Path(self.address)
 
+    def __fspath__(self) -> str:
+        return self.address
+
 
 @dataclass(frozen=True)
 class FolderTarget(_Suffixed):

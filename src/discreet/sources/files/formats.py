@@ -84,6 +84,7 @@ STRANGERS = (
 OBJECT = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*("|\})')
 OLD_STATA = re.compile(rb"[\x66-\x73][\x01\x02]\x01")
 SAVE = "Save or export the table behind it, as CSV for example."
+REMEDIES = {"a SQLite database": "Name one of its tables, with an absolute path: sqlite:///srv/people.db?table=people"}
 
 
 def declared(name: str) -> FileFormat | None:
@@ -135,7 +136,7 @@ def recognised(head: bytes, path: Path, name: str) -> FileFormat | None:
     """What the first bytes of a file say that it is; None for text."""
     for pattern, words in STRANGERS:
         if re.match(pattern, head, re.DOTALL | re.IGNORECASE):
-            raise SourceUnreadable(f"{name} is {words}, not a table.", remedy=SAVE)
+            raise SourceUnreadable(f"{name} is {words}, not a table.", remedy=REMEDIES.get(words, SAVE))
     for kind in FORMATS:
         if head.startswith(kind.signs):
             return kind
