@@ -155,4 +155,4 @@ def _batches(wanted: Any) -> Any:
 def desk(table: Any, names: Sequence[str], *, name: str) -> Iterator[DuckDBDesk]:
     """These columns on a DuckDB connection."""
     with brought(table, names, name=name) as engine, engine.desk(names) as there:
-        yield replace(there, name=name)  # type: ignore[call-overload]
+        yield replace(there, name=name)
