@@ -1,4 +1,4 @@
-"""Tables of whatever database Ibis reaches: Snowflake, BigQuery, Databricks, SQL Server, MySQL, SQLite and others."""
+"""Tables of databases that Ibis reaches: Snowflake, BigQuery, SQL Server, MySQL, SQLite and others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ibis engine: counting is translated by Ibis and done by the database; only the histogram comes back."""
+"""Ibis engine: the database counts in its own SQL; only the histogram comes back."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def open_engine(source: Any, policy: Policy, *, table: str | None = None, query:
 
 @dataclass(frozen=True, eq=False)
 class IbisEngine(LocalOutput):
-    """A table expression of Ibis: a table, a view or a query of any database that it knows."""
+    """A table expression of Ibis, in any database that it knows."""
 
     table: Any = field(repr=False)
     name: str
@@ -88,7 +88,7 @@ class IbisEngine(LocalOutput):
         return counted_tallies(self, names, weight)
 
     def numbering(self, column: str) -> Numbering:
-        """Worked out here from the distinct values, since no SQL for it is understood everywhere."""
+        """Found here among the distinct values: no SQL for it is understood everywhere."""
         counted = self.count([column])
         return Numbering.of(counted.columns[column], counted.counts)
 
@@ -117,7 +117,7 @@ class IbisEngine(LocalOutput):
         return int(self.table.filter(~test.fill_null(False)).count().to_pyarrow().as_py())
 
     def _refuse_text(self, weight: str | None, survey: str | None) -> None:
-        """Stop if a weight is of a type that a database would have to guess a number from."""
+        """Stop if a weight is not of a number type."""
         kinds = {column.name: column.kind for column in self.fields}
         remedy = "Cast it in the expression: table.mutate(n=table.n.cast('int64'))"
         if weight is not None and kinds[weight] != "number":

@@ -38,7 +38,7 @@ def kind_of(declared: Any) -> Kind:
 
 
 def refuse_same_names(names: Sequence[str], source: str) -> None:
-    """Stop if two columns differ in case only: DuckDB, which writes them, would take one for the other."""
+    """Stop if names differ in case only: DuckDB would take one for the other."""
     if len({name.casefold() for name in names}) < len(names):
         raise ColumnError(
             f"{source} has two columns whose names differ in case only.",
@@ -62,7 +62,7 @@ def translated(name: str) -> Iterator[None]:
 
 
 def connected(url: str, *, table: str | None, query: str | None) -> tuple[Any, str]:
-    """The table expression that a URL and a name stand for, and what to call it; never the URL."""
+    """The table expression that a URL stands for, and what to call it."""
     plain, ours = address(url)
     table, query = table or ours.get("table"), query or ours.get("query")
     scheme = plain.partition(":")[0]
@@ -133,7 +133,7 @@ def fetch(table: Any, names: Sequence[str], *, name: str, most: int | None = Non
 
 @contextmanager
 def brought(table: Any, names: Sequence[str], *, name: str) -> Iterator[Engine]:
-    """These columns on this machine, in a private file that an engine here reads; batch by batch, never all at once."""
+    """These columns in a private file of this machine, brought batch by batch."""
     from pyarrow.parquet import ParquetWriter
 
     with tempfile.TemporaryDirectory(prefix="discreet-") as folder:
