@@ -23,11 +23,14 @@ SELECT o.oid::int8 FROM owner o WHERE EXISTS (
      AND r.rolname <> ALL(%s::text[]) AND pg_catalog.pg_has_role(r.oid, o.oid, 'MEMBER'))"""
 """Owners whose part a user of the gateway may take."""
 COLUMNS = """
-SELECT a.attrelid::int8, a.attname::text, b.typname::text, a.attnotnull
+SELECT a.attrelid::int8, a.attname::text,
+       b.typname::text || CASE WHEN l.collisdeterministic IS NOT FALSE THEN '' ELSE ' of equal spellings' END, a.attnotnull,
+       b.typname = 'numeric' AND a.atttypmod > 0
   FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
   JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
   JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
   JOIN pg_catalog.pg_type b ON b.oid = CASE WHEN t.typbasetype = 0 THEN t.oid ELSE t.typbasetype END
+  LEFT JOIN pg_catalog.pg_collation l ON l.oid = a.attcollation
  WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'v', 'm', 'f', 'p') AND c.relpersistence <> 't'
    AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
  ORDER BY a.attrelid, a.attnum"""
@@ -84,8 +87,11 @@ def read_relations(
     tables = {places[full(name)]: name for name in governed}
     columns: dict[int, dict[str, str]] = {}
     filled: dict[int, set[str]] = {}
-    for oid, name, kind, needed in _rows(cursor, COLUMNS):
+    fixed: dict[int, set[str]] = {}
+    for oid, name, kind, needed, one_scale in _rows(cursor, COLUMNS):
         columns.setdefault(oid, {})[name] = kind
+        if one_scale:
+            fixed.setdefault(oid, set()).add(name)
         if needed:
             filled.setdefault(oid, set()).add(name)
     unique: dict[int, list[frozenset[str]]] = {}
@@ -120,6 +126,7 @@ def read_relations(
             oid in loose,
             frozenset(reached.get(oid, ())),
             defined.get(oid, {}),
+            frozenset(fixed.get(oid, ())),
         )
         for oid, schema, name, kind, secured, *_ in found
     )

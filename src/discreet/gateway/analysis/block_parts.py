@@ -25,8 +25,6 @@ from discreet.sql.fragment import (
 
 Leaf = tuple[str, str]
 """A sensitive column: the new name of its part of FROM, and its own."""
-EXACT_NUMBERS = frozenset(("int2", "int4", "int8", "numeric"))
-NOTHING: frozenset[str] = frozenset()
 
 
 def output_of(query: Any, place: int) -> Any:
@@ -72,37 +70,6 @@ def aggregates_of(node: Any) -> Any:
             waiting.append(one.inner)
         elif one is not None and not isinstance(one, (*QUERIES, str)):
             waiting.extend(reversed(list(children(one))))
-
-
-EXACT = frozenset(("int2", "int4", "int8", "bool", "date", "timestamp", "timestamptz", "text", "varchar", "uuid"))
-"""Types of which equal values are the same in every respect; 1.0 and 1.00 are not."""
-
-
-def is_determined(query: Any, resolved: Resolved) -> bool:
-    """Whether a query has the same rows however the server goes about it.
-
-    Not so where it is free to choose: LIMIT and windows without a total order, one of several equal values for a group,
-    sums of floating-point numbers, arrays. Two statements with such a part need not be about the same people.
-    """
-
-    def types(node: Any, allowed: frozenset[str]) -> bool:
-        return isinstance(node, ColumnName) and resolved.sources[node.table].columns.get(node.name) in allowed
-
-    for one in walk(query):
-        if isinstance(one, Window) or (isinstance(one, SetQuery) and not (one.kind == "union" and one.every)):
-            return False
-        if isinstance(one, Select | SetQuery | ValuesList) and (one.limit is not None or one.offset is not None):
-            return False
-        if isinstance(one, Select):
-            groups = [*(it for some in one.groups or () for it in some)]
-            groups += [it.inner for it in one.items] if one.distinct else []
-            if not all(types(it, EXACT) for it in groups):
-                return False
-        if isinstance(one, Aggregate) and one.name != "count":
-            allowed = {"sum": EXACT_NUMBERS, "avg": EXACT_NUMBERS, "min": EXACT, "max": EXACT}.get(one.name, NOTHING)
-            if one.within or not all(types(it, allowed) for it in one.args):
-                return False
-    return True
 
 
 @dataclass(frozen=True)

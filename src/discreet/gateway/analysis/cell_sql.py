@@ -1,18 +1,21 @@
 """SQL that counts the cells of a statistic in one scan.
 
 Sensitive conditions stand in FILTER only and everything beside a sensitive column is total, so that neither an index nor
-an error can tell anything.
+an error can tell anything. So that time tells nothing, nobody is looked at whose cells are too small to be shown, work on
+public columns is done for every row, and work on sensitive ones once for each row of their own table, whatever is joined.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from discreet.gateway.analysis.block_parts import EXACT, Resolved
-from discreet.gateway.analysis.people import nullable_of
+from discreet.gateway.analysis.block_parts import Resolved
+from discreet.gateway.analysis.people import nullable_of, parts_of, repeats
+from discreet.gateway.analysis.row_order import EXACT, is_total, settled_aggregates
 from discreet.gateway.analysis.statistic import Bounds, CellPart, Statistic
 from discreet.gateway.analysis.terms import CellQuestion, Measure, Quantity
-from discreet.sql.fragment import Aggregate, Cast, ColumnName, Literal, conjunction
+from discreet.sql.fragment import Aggregate, Cast, ColumnName, Literal, conjunction, rebuilt
 from discreet.sql.printer import printed
 
 SEED = "CAST($1 AS int8)"
@@ -29,18 +32,34 @@ def hash_of(value: str, kind: str, seed: str) -> str:
     """A hash of one value and of what was hashed before."""
     function, missing = _HASHES.get(kind, ("", ""))
     if not function:
-        return f"pg_catalog.hashtextextended(COALESCE(CAST({value} AS text), E'\\x01'), {seed})"
+        text = f"COALESCE(CAST({value} AS text), E'\\x01')"
+        return f'pg_catalog.hashtextextended({text} COLLATE pg_catalog."C", {seed})'  # whatever is equal elsewhere
     return f"{function}(COALESCE({value}, {missing}), {seed})"
 
 
 class CellSql:
     """Statements for one question of a part."""
 
-    def __init__(self, statistic: Statistic, part: CellPart, question: CellQuestion, bounds: Bounds, rows: int) -> None:
+    def __init__(
+        self,
+        statistic: Statistic,
+        part: CellPart,
+        question: CellQuestion,
+        bounds: Bounds,
+        rows: int,
+        *,
+        smallest: int = 0,
+    ) -> None:
+        """With `smallest`, people are left out whose cells all have fewer."""
         self._statistic, self._part, self._question, self._bounds = statistic, part, question, bounds
         self._resolved: Resolved = statistic.resolved
         self._once, self._most = statistic.person.once, rows
+        self._smallest = smallest
         self._columns: dict[str, str] = {}
+        self._sums: dict[str, str] = {}
+        leaves = {alias for alias, _ in self._resolved.sensitive(self._spoken)} - {*self._resolved.lookups}
+        self._merged = leaves if not self._once and repeats(statistic.select, self._resolved, leaves) else set()
+        """Parts whose rows are brought together before anything sensitive of them is looked at."""
         self._missing = nullable_of(statistic.select.source)
         self._named = all(map(self._filled, statistic.person.columns))
         """Whether every row has its person."""
@@ -93,6 +112,30 @@ class CellSql:
         chosen = self._statistic.sets[number]
         return tuple(self._groups[place] for place in chosen if place not in self._statistic.hidden)
 
+    # Cells that are too small -----------------------------------------------------------------------------------------
+
+    @property
+    def divided(self) -> tuple[int, ...]:
+        """Grouping sets that say who is asked about: one cell each; none where all are, in one cell."""
+        public = {number: frozenset(self.groups(number)) for number in self._part.sets}
+        least = [number for number, some in public.items() if not any(other < some for other in public.values())]
+        return (
+            () if any(not public[number] for number in least) else tuple({public[one]: one for one in least}.values())
+        )
+
+    def _cells(self, number: int, listed: str, people: str) -> str:
+        """The cells of a grouping set that have so many people."""
+        counted = f"count({self.person})" if self._once else f"count(DISTINCT {self.person})"
+        grouped = ", ".join(self.groups(number))
+        return f"SELECT {listed} FROM {self.relation} WHERE {self.where} GROUP BY {grouped} HAVING {counted} {people}"
+
+    def looked_at(self, smallest: int) -> str:
+        """How many cells have fewer people, and how long the longest public group is; no secret is in it."""
+        few = [f"(SELECT count(*) FROM ({self._cells(one, '1', f'< {smallest}')}) AS c)" for one in self.divided]
+        texts = {f"octet_length(CAST({one} AS text))" for number in self._part.sets for one in self.groups(number)}
+        longest = f"(SELECT max(GREATEST({', '.join(sorted(texts))})) FROM {self.relation} WHERE {self.where})"
+        return f"SELECT {' + '.join(few) or '0'}, {longest if texts and self._part.sensitive else '0'}"
+
     # The rows -------------------------------------------------------------------------------------------------------------
 
     def _column(self, letter: str, sql: str) -> str:
@@ -131,41 +174,99 @@ class CellSql:
         return f"CAST(LEAST(GREATEST({place}, 0), {number - 1}) AS int4)"
 
     def _filter(self, quantity: Quantity, summed: int = 0) -> list[str]:
-        """Which rows count; of so many measures a sum leaves NULL out by itself."""
+        """Which rows count; of so many measures a sum leaves NULL out by itself, and public ones WHERE."""
         found = [] if self._named else ["p IS NOT NULL"]
         if quantity.where is not None:
             found.append(self._column("f", printed(quantity.where)))
-        needed = [one.inner for one in quantity.measures[summed:] if not self._filled(one.inner)]
+        needed = [one.inner for one in quantity.measures[summed:] if one.sensitive and not self._filled(one.inner)]
         return found + [f"{self._column('w', printed(one))} IS NOT NULL" for one in needed]
 
-    def _source(self) -> str:
+    @property
+    def _spoken(self) -> tuple[Any, ...]:
+        """Where sensitive columns stand."""
+        select = self._statistic.select
+        return select.items, select.where, self._statistic.groups, tuple(self._statistic.aggregates)
+
+    def _source(self, *, ordered: bool = False) -> str:
         """The rows, each with all that is asked of it."""
         person = self._statistic.person
         kind = self._resolved.sources[person.columns[0].table].columns[person.columns[0].name]
         single = kind if len(person.columns) == 1 else "text"
-        leaves = sorted(
-            self._resolved.sensitive(
-                (
-                    self._statistic.select.items,
-                    self._statistic.select.where,
-                    self._statistic.groups,
-                    tuple(self._statistic.aggregates),
-                )
-            )
-        )
-        names = [self._column("w", printed(ColumnName(*leaf))) for leaf in leaves]
+        leaves = sorted(self._resolved.sensitive(self._spoken))
+        asks = bool(self._question.quantities or self._part.sensitive) and not ordered
+        names = [self._column("w", printed(ColumnName(*leaf))) for leaf in leaves if asks]
         plain = single.startswith("int") and bool(leaves)
         hashed = f"(CAST(p AS int8) # {SEED})" if plain else hash_of("p", single, SEED)
-        for leaf, name in zip(leaves, names, strict=True):
+        for leaf, name in zip(leaves, names, strict=asks):
             hashed = hash_of(name, self._resolved.sources[leaf[0]].columns[leaf[1]], hashed)
-        self._hash = hashed
+        self._hash = f"pg_catalog.hashint8extended(k, {hashed})" if self._merged else hashed
         columns = [f"{sql} AS {name}" for sql, name in self._columns.items()]
+        if self._merged:
+            return self._brought_together(columns)
         columns += [f"{sql} AS g{place}" for place, sql in enumerate(self._groups)]
-        # Work on public columns is done for every row: its time must not say which of them meet a sensitive condition.
-        measures = (measure for one in self._question.quantities for measure in one.measures)
-        fence = any(not one.sensitive and not isinstance(one.inner, ColumnName) for one in measures)
+        # Work on public columns and on several is done for every row, and not only where a sensitive condition holds.
+        quantities = self._question.quantities
+        fence = any(len(one.measures) > 1 or not all(it.sensitive for it in one.measures) for one in quantities)
         listed = ", ".join([*columns, f"{self.person} AS p"])
-        return f"(SELECT {listed} FROM {self.relation} WHERE {self.where}{' OFFSET 0' * fence}) AS r"
+        row = f"ROW({', '.join([self.person, *self._columns])})"
+        order = f" ORDER BY {hash_of(row, '', SEED)}" * ordered + " OFFSET 0" * (fence or ordered)
+        return f"(SELECT {listed} FROM {self.relation} WHERE {self._kept}{order}) AS r"
+
+    @property
+    def _kept(self) -> str:
+        """The public condition, and that a row is in a cell of enough people."""
+        cells = [
+            f"{self.label(one)} IN ({self._cells(one, self.label(one), f'>= {self._smallest}')})"
+            for one in self.divided * bool(self._smallest)
+        ]
+        return f"({self.where}) AND ({' OR '.join(cells)})" if cells else self.where
+
+    def _brought_together(self, columns: list[str]) -> str:
+        """Rows of the joined tables as one for each row that has something sensitive, and public group.
+
+        Else a join that repeats somebody would repeat the work on their values, and its time would tell of them alone.
+        """
+        hidden = self._statistic.hidden
+        rows = [f"{printed(ColumnName(one, name))}" for one in sorted(self._merged) for name in ("tableoid", "ctid")]
+        inner = [f"{sql} AS i{place}" for place, sql in enumerate(rows)]
+        inner += [f"{sql} AS g{place}" for place, sql in enumerate(self._groups) if place not in hidden]
+        inner += [f"{sql} AS {name}" for sql, name in self._sums.items() if name.startswith("b")]
+        inner.append(f"{self.person} AS p")
+        grouped = ", ".join(str(place) for place in range(1, len(inner) + 1))
+        inner += ["count(*) AS k"]
+        inner += [f"sum({sql}) AS {name}" for sql, name in self._sums.items() if name.startswith("s")]
+        source = f"(SELECT {', '.join(inner)} FROM {self.relation} WHERE {self._kept} GROUP BY {grouped}) AS k"
+        parts = {one.alias: one for one in parts_of(self._statistic.select.source)}
+        for place, alias in enumerate(sorted(self._merged)):
+            same = (
+                f"{printed(ColumnName(alias, name))} = k.i{2 * place + at}"
+                for at, name in enumerate(("tableoid", "ctid"))
+            )
+            kind = "LEFT" if self._missing[alias] else "INNER"
+            source += f" {kind} JOIN {printed(parts[alias])} ON {' AND '.join(same)}"
+        outer = [f"{self._groups[place]} AS g{place}" for place in hidden]
+        outer += [f"k.g{place}" for place in range(len(self._groups)) if place not in hidden]
+        outer += [f"k.{name}" for name in ("p", "k", *self._sums.values())]
+        return f"(SELECT {', '.join([*columns, *outer])} FROM {source}) AS r"
+
+    def _summed(self, letter: str, sql: str) -> str:
+        """A public number of the rows that are brought together."""
+        if sql not in self._sums:
+            self._sums[sql] = f"{letter}{len(self._sums)}_"
+        return self._sums[sql]
+
+    def _rows(self, filtered: str) -> str:
+        """How many rows there are."""
+        return f"COALESCE(CAST(sum(k){filtered} AS int8), 0)" if self._merged else f"count(*){filtered}"
+
+    def _added(self, quantity: Quantity) -> str:
+        """What a row adds to a quantity."""
+        factors = quantity.measures * 2 if quantity.tag == "square" else quantity.measures
+        if not self._merged:
+            return " * ".join(map(self._measure, factors))
+        public = " * ".join(self._value(one) for one in factors if not one.sensitive)
+        secret = [self._measure(one) for one in factors if one.sensitive]
+        return " * ".join([*secret, self._summed("s", public) if public else "k"])
 
     def _sets(self, *, public: bool = True) -> list[tuple[int, ...]]:
         """Grouping sets of the part, with their public parts: the people that are asked about."""
@@ -218,8 +319,9 @@ class CellSql:
         plain = [one for one in self._question.quantities if not one.tag.startswith("bin:")]
         summed = {"sum": 1, "square": 1, "product": 2} if self._once else {}
         filters = {place: self._filter(one, summed.get(one.tag, 0)) for place, one in enumerate(plain)}
-        values = {place: [self._measure(it) for it in one.measures] for place, one in enumerate(plain)}
-        exact = [self._exact(one) for one in self._question.exact] if self._once else []
+        sums = ("sum", "square", "product")
+        values = {place: self._added(one) if one.tag in sums else "" for place, one in enumerate(plain)}
+        exact = [self._exact(one) for one in self._question.exact] if not self._apart else []
         source = self._source()
         sets = [max(self._sets(), key=len)] if self.adds_up else self._sets()
         if self._once:
@@ -233,13 +335,13 @@ class CellSql:
         for place, one in enumerate(plain):
             where = " AND ".join(filters[place])
             filtered = f" FILTER (WHERE {where})" if where else ""
-            inner.append(f"count(*){filtered} AS n{place}")
+            inner.append(f"{self._rows(filtered)} AS n{place}")
             if one.tag in ("count", "present"):
                 part = f"LEAST(n{place}, {self._most})"
             elif one.tag == "people":
                 part = f"LEAST(n{place}, 1)"
             else:
-                inner.append(f"sum({_product(one.tag, values[place])}){filtered} AS s{place}")
+                inner.append(f"sum({values[place]}){filtered} AS s{place}")
                 part = f"CASE WHEN n{place} > {self._most} THEN s{place} * {self._most} / n{place} ELSE s{place} END"
             outer.append(f"COALESCE(sum({part}), 0)")
         groups = [f"g{place}" for place in range(len(self._groups)) if self._present(place)]
@@ -252,62 +354,66 @@ class CellSql:
         grouping = f" GROUP BY {', '.join(['m', *groups])}" if groups else " GROUP BY m"
         return f"SELECT {', '.join(outputs)} FROM ({inner_sql}) AS people{grouping}"
 
+    @property
+    def _apart(self) -> bool:
+        """Whether what is exact is asked for by itself: of all rows, and not person by person."""
+        return not self._once or bool(self._smallest and self.divided) or self._sees_order
+
+    @property
+    def _sees_order(self) -> bool:
+        """Whether anything exact depends on the order of rows."""
+        return not all(is_total(one, self._resolved, settled=True) for one in self._question.exact)
+
     def exact(self) -> str:
-        """What is exact, where it cannot be worked out person by person; empty without any."""
-        if self._once or not self._question.exact:
+        """What is exact, where it is asked for by itself; empty without any."""
+        if not self._apart or not self._question.exact:
             return ""
         outputs = [self._exact(one) for one in self._question.exact]
-        source = self._source()
+        self._merged, self._smallest = set(), 0
+        source = self._source(ordered=self._sees_order)
         sets = self._sets(public=False)
         return f"SELECT {', '.join([self._mask, *self._labels, *outputs])} FROM {source}{self._grouped(sets)}"
 
     def histogram(self, quantity: Quantity, bins: int) -> str:
         """Per cell and bin: how many."""
-        place = self._column("b", self._bin(quantity.measures[0], bins))
-        filters = self._filter(quantity)
+        measure = quantity.measures[0]
+        value = self._bin(measure, bins)
+        place = self._summed("b", value) if self._merged and not measure.sensitive else self._column("b", value)
+        where = " AND ".join(self._filter(quantity))
+        filtered = f" FILTER (WHERE {where})" if where else ""  # in WHERE, other work would wait for it
         source = self._source()
         sets = self._sets(public=False)
-        where = " AND ".join(filters) or "true"
         groups = [f"g{number}" for number in range(len(self._groups)) if self._present(number)]
-        rows = f"SELECT {', '.join([f'{self._mask} AS m', *groups, f'{place} AS b'])}"
         if self._once:
-            return (
-                f"SELECT {', '.join([self._mask, *self._labels, place, 'count(p)'])} FROM {source} "
-                f"WHERE {where}{self._grouped(sets, place) or f' GROUP BY {place}'}"
-            )
-        inner = f"{rows}, LEAST(count(*), {self._most}) AS n FROM {source} WHERE {where}" + self._grouped(
-            sets, place, "p"
-        )
-        by = ", ".join(["m", *groups, "b"])
-        return f"SELECT {', '.join(['m', *self._labels, 'b', 'sum(n)'])} FROM ({inner}) AS people GROUP BY {by}"
+            outputs = [self._mask, *self._labels, place, f"count(p){filtered}"]
+            return f"SELECT {', '.join(outputs)} FROM {source}{self._grouped(sets, place) or f' GROUP BY {place}'}"
+        counted = f"LEAST({self._rows(filtered)}, {self._most}) AS n"
+        rows = ", ".join([f"{self._mask} AS m", *groups, f"{place} AS b", counted])
+        inner = f"SELECT {rows} FROM {source} WHERE p IS NOT NULL{self._grouped(sets, place, 'p')}"
+        outputs = ["m", *self._labels, "b", "COALESCE(sum(n), 0)"]
+        return f"SELECT {', '.join(outputs)} FROM ({inner}) AS people GROUP BY {', '.join(['m', *groups, 'b'])}"
 
-    def _one_row(self, quantity: Quantity, filters: list[str], values: list[str]) -> str:
+    def _one_row(self, quantity: Quantity, filters: list[str], added: str) -> str:
         filtered = f" FILTER (WHERE {' AND '.join(filters)})" if filters else ""
         if quantity.tag in ("count", "present", "people"):
             return f"count(p){filtered}"
-        return f"COALESCE(sum({_product(quantity.tag, values)}){filtered}, 0)"
+        return f"COALESCE(sum({added}){filtered}, 0)"
 
     def _exact(self, node: Aggregate) -> str:
         """An aggregate of public columns over the rows."""
 
-        def column(one: Any) -> Any:
-            return ColumnName("r", self._column("x", printed(one)))
-
         def lifted(one: Any) -> Any:
-            return one if isinstance(one, Literal) else column(one)
+            return one if one is None or isinstance(one, Literal) else ColumnName("r", self._column("x", printed(one)))
 
-        where = column(node.where) if node.where is not None else None
-        args = tuple(lifted(one) for one in node.args)
-        within = tuple(type(one)(lifted(one.inner), one.descending, one.nulls) for one in node.within)
-        return f"CAST({printed(Aggregate(node.name, args, node.distinct, where, within))} AS text)"
+        def over_rows(one: Any) -> Any:
+            if not isinstance(one, Aggregate):
+                return rebuilt(one, over_rows)
+            within = tuple(replace(it, inner=lifted(it.inner)) for it in one.within)
+            return replace(one, args=tuple(map(lifted, one.args)), where=lifted(one.where), within=within)
+
+        return f"CAST({printed(over_rows(settled_aggregates(node, self._resolved)))} AS text)"
 
     def extremes(self, measure: Measure) -> str:
         """The bounds of a public column, from the data."""
         value = f"CAST({printed(measure.inner)} AS float8)"
         return f"SELECT min({value}), max({value}) FROM {self.relation} WHERE {self.where}"
-
-
-def _product(tag: str, values: list[str]) -> str:
-    if tag == "sum":
-        return values[0]
-    return f"{values[0]} * {values[0]}" if tag == "square" else f"{values[0]} * {values[1]}"

@@ -2,6 +2,10 @@
 
 A condition is about one sensitive column and constants. Text and truth values may be equal to constants, or like them;
 numbers and dates are compared with points of the policy's grid only, so that nobody is picked by a value that is known.
+
+How long an expression takes, and how much room, is bounded by its text and the length of the value, so that time tells of
+nobody: comparisons, patterns and lists of constants; spellings and parts of the column itself; parts of dates; bins of
+numbers; constants beside one of these; CASE between constants and the column itself. Nothing works on what these give.
 """
 
 from __future__ import annotations
@@ -84,10 +88,15 @@ def _quick(node: Any) -> None:
     letters = sum(len(one.text) for one in walk(node) if isinstance(one, Literal) and one.kind == "string")
     if letters > LETTERS and not isinstance(node, Membership):
         raise NotCovered(f"constants of more than {LETTERS:,} letters in all in one condition or group", "use fewer")
-    if sum(isinstance(one, Operator | FunctionCall | When | Test) for one in walk(node)) > STEPS:
+    if steps_of(node) > STEPS:
         raise NotCovered(
             f"a condition or group of more than {STEPS} steps", "use IN, or a table of codes that is joined"
         )
+
+
+def steps_of(node: Any) -> int:
+    """How much work an expression may be for one value."""
+    return sum(isinstance(one, Operator | FunctionCall | When | Test | Membership) for one in walk(node))
 
 
 def _readable(pattern: str, sign: str) -> None:
@@ -119,20 +128,31 @@ class _Total:
         if isinstance(node, Nested) and getattr(node.query.source, "alias", "") in self._grid.resolved.lookups:
             return node
         if isinstance(node, Case):
-            whens = tuple(When(self._condition(one.condition), self.of(one.value)) for one in node.whens)
-            return Case(whens, None if node.otherwise is None else self.of(node.otherwise))
+            whens = tuple(When(self._condition(one.condition), self._branch(one.value)) for one in node.whens)
+            return Case(whens, None if node.otherwise is None else self._branch(node.otherwise))
         truth = isinstance(node, Operator) and node.sign in {"and", "or", "not", *_PATTERNS, *_FLIPPED}
         if truth or isinstance(node, Test | Membership | AnyOf):
             return self._condition(node)
         if isinstance(node, Operator) and node.sign == "||":
             return Operator("||", tuple(map(self.of, node.args)))
-        if isinstance(node, FunctionCall) and node.name in ("concat", "coalesce"):
-            return FunctionCall(node.name, tuple(map(self.of, node.args)))
+        if isinstance(node, FunctionCall) and node.name == "concat":
+            return FunctionCall("concat", tuple(map(self.of, node.args)))
+        if isinstance(node, FunctionCall) and node.name == "coalesce":
+            return FunctionCall("coalesce", (self.of(node.args[0]), *map(self._branch, node.args[1:])))
         if isinstance(node, Cast):
             return self._cast(node)
         if self._type in NUMERIC:
             return self._number(node)
         return self._date(node) if self._type in DATES else self._text(node)
+
+    def _branch(self, node: Any) -> Any:
+        """What is worked out for some values only: no work at all."""
+        if not is_constant(node) and not isinstance(node, ColumnName | Nested):
+            column = self._leaf[1]
+            raise NotCovered(
+                f"work on `{column}` in a branch of CASE or COALESCE", f"use constants there, or `{column}` itself"
+            )
+        return self.of(node)
 
     # Conditions -------------------------------------------------------------------------------------------------------
 
@@ -223,8 +243,7 @@ class _Total:
     # Groups -----------------------------------------------------------------------------------------------------------
 
     def _cast(self, node: Cast) -> Any:
-        inner = self.of(node.inner)
-        kind = node.type.partition("(")[0]
+        inner, kind = self.of(node.inner), node.type
         if kind in ("text", "varchar", "bpchar"):
             return Cast(inner, node.type)
         if self._type in NUMERIC and kind in NUMERIC and _is_number(node.inner):  # the cell is cast when it is shown

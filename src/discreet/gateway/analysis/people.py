@@ -125,10 +125,13 @@ def single(source: Source) -> bool:
 
 
 def _once(select: Select, resolved: Resolved, alias: str) -> bool:
-    """Whether no join repeats the rows of a part."""
-    if not single(resolved.sources[alias]):
-        return False
-    fixed, waiting = {alias}, True
+    """Whether everybody in a part has one row."""
+    return single(resolved.sources[alias]) and not repeats(select, resolved, {alias})
+
+
+def repeats(select: Select, resolved: Resolved, aliases: Collection[str]) -> bool:
+    """Whether a join may repeat the rows of some parts taken together."""
+    fixed, waiting = {*aliases}, True
     parts = list(parts_of(select.source))
     while waiting:
         waiting = False
@@ -136,13 +139,13 @@ def _once(select: Select, resolved: Resolved, alias: str) -> bool:
             source = resolved.sources[part.alias]
             if part.alias in fixed or not isinstance(part, Table) or source.relation is None:
                 continue
-            same = equations(select, (alias, part.alias))
+            same = equations(select, (*aliases, part.alias))
             given = {mine.name for mine, other in same if mine.table == part.alias and other.table in fixed}
             if any(one <= given for one in source.relation.unique):
                 fixed.add(part.alias)
                 waiting = True
     kinds = all(join.kind in ("inner", "left", "cross") for join in joins_of(select.source))
-    return len(fixed) == len(parts) and kinds
+    return len(fixed) < len(parts) or not kinds
 
 
 def refuse_choice(select: Select, conditions: tuple[Any, ...], groups: tuple[Any, ...], resolved: Resolved) -> None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from discreet.gateway.analysis.block_parts import Resolved, Source, has_aggregates, is_determined, names_of
+from discreet.gateway.analysis.block_parts import Resolved, Source, has_aggregates, names_of
 from discreet.gateway.analysis.people import nullable_of, parts_of, single
 from discreet.gateway.analysis.relations import DATES
-from discreet.gateway.analysis.row_order import hashed, order_key
+from discreet.gateway.analysis.row_order import hashed, is_determined, order_key
 from discreet.gateway.analysis.statistic import Statistic, StatisticSettings, statistic_of
 from discreet.sql.fragment import (
     Case,
@@ -50,8 +50,6 @@ class Exact:
     query: Any
     before: tuple[tuple[str, Plan], ...] = ()
     """What is released first, by the name of its table."""
-    key: tuple[ColumnName, ...] = ()
-    """Columns whose keyed hash orders the rows; of those of the outermost block."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +114,7 @@ class StatementPlanner:
     def plan(self, query: Any) -> Plan:
         """The plan of a query."""
         if not self.resolved.sensitive(query):
-            return Exact(query, (), self._order_key(query))
+            return Exact(query)
         if isinstance(query, SetQuery):
             return self._combined(query)
         if isinstance(query, ValuesList):
@@ -125,16 +123,10 @@ class StatementPlanner:
         select = self._released_inside(_flat(query, self.resolved))
         before, self._before = tuple(self._before), outer
         if not self.resolved.sensitive(select):
-            return Exact(select, before, self._order_key(select))
+            return Exact(select, before)
         if has_aggregates(select) or select.distinct:
             return StatisticPlan(statistic_of(select, self.resolved, self.settings), before)
         return self._rows(select, before)
-
-    def _order_key(self, query: Any) -> tuple[ColumnName, ...]:
-        if not isinstance(query, Select) or has_aggregates(query) or query.distinct:
-            return ()
-        tables = [(part.alias, self.resolved.sources[part.alias].table) for part in parts_of(query.source)]
-        return tuple(ColumnName(alias, name) for alias, table in tables if table is not None for name in table.key)
 
     def _combined(self, query: SetQuery) -> Exact:
         if query.kind != "union":

@@ -41,6 +41,8 @@ class Relation:
     """Governed tables that are read with it."""
     defined: Mapping[int, tuple[bool, bool]] = field(default_factory=dict)
     """Of a view: what it reads, whether its owner may, and whether any user of the gateway may write to that."""
+    fixed: frozenset[str] = frozenset()
+    """Columns of numbers that all have as many digits behind the point."""
 
 
 _TO_THE_GATEWAY = r"u&\"|discreet|\b(?:declare|fetch|move|close)\b"

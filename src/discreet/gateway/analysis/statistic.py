@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from discreet.gateway.analysis.block_parts import Resolved, aggregates_of
 from discreet.gateway.analysis.condition_grid import ConditionGrid
-from discreet.gateway.analysis.conditions import canonical, total
+from discreet.gateway.analysis.conditions import canonical, steps_of, total
 from discreet.gateway.analysis.people import Person, nullable_of, parts_of, person_of, refuse_choice
 from discreet.gateway.analysis.terms import CellQuestion, Term, Terms
 from discreet.sql.fragment import (
@@ -34,6 +34,9 @@ from discreet.sql.fragment import (
     transformed,
     walk,
 )
+
+WORK = 1_000
+"""So many steps of work on sensitive values a statement may have: each takes a moment longer for some values."""
 
 
 class StatisticSettings(Protocol):
@@ -146,6 +149,9 @@ def statistic_of(select: Select, resolved: Resolved, settings: StatisticSettings
             public += question.where
             _refuse_unbounded(question, settings)
         parts.append(CellPart(chosen, found, tuple(terms.questions), sensitive, terms.by))
+    worked = {one.where for part in parts for question in part.questions for one in question.quantities}
+    if sum(map(steps_of, worked)) + sum(steps_of(counted[place]) for place in hidden) > WORK:
+        raise NotCovered(f"more than {WORK:,} steps of work on sensitive columns", "use several statements")
     plain = tuple(one for place, one in enumerate(groups) if place not in hidden)
     refuse_choice(select, tuple(dict.fromkeys(public)), plain, resolved)
     alias = f"cells_{resolved.salt}"

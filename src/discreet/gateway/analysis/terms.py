@@ -255,10 +255,7 @@ class Terms:
         """How many rows have all of some values; exact where that is public."""
         secret = [one for one in measures if one.sensitive and self._filled(one.inner) is not None]
         if not hidden and not self._groups and not secret:
-            public = [one.inner for one in measures if not one.sensitive]
-            test = conjunction(
-                [Test(one, "not null") for one in (*public, *(it.inner for it in measures if it.sensitive))]
-            )
+            test = conjunction([Test(one.inner, "not null") for one in measures if not one.sensitive])
             return question, -1 - self._listed(question, Aggregate("count", (), False, test))
         if not any(one.sensitive for one in measures):
             return self._need(question, "count", measures, hidden)

@@ -175,8 +175,6 @@ class Answering:
 
     def _exact(self, plan: Exact, tables: Mapping[str, Any], formats: Sequence[int]) -> Served:
         query = placed(in_keyed_order(plan.query, self._resolved), dict(tables))
-        if plan.key:
-            query = replace(query, order=(*query.order, OrderBy(hashed(plan.key))))
         return Served(*self._send(query, formats))
 
     def _cells(self, plan: StatisticPlan, tables: Mapping[str, Any], formats: Sequence[int]) -> Served:

@@ -15,6 +15,7 @@ from discreet.gateway.analysis.statistic import CellPart, Statistic
 from discreet.gateway.analysis.terms import CellQuestion, Key, Quantity, Term
 from discreet.gateway.own_connection import OwnRun
 from discreet.gateway.statistics import Admission, AnswerRefused, Answers, Moment, StatisticCell, WhoSet
+from discreet.gateway.statistics.quantities import name_of
 from discreet.sql.fragment import NotCovered
 from discreet.sql.printer import printed
 
@@ -24,6 +25,8 @@ DOUBLES = (700, 701)
 SCALE = 6
 LARGEST = 1e60
 """No public number beside a sensitive one may be larger."""
+LONGEST = 1_000
+"""Bytes of a public group beside a sensitive one: a longer one takes its time in each of the cells it is divided into."""
 
 
 class StatisticRefused(Exception):
@@ -165,8 +168,25 @@ class CellRunner:
                             self._known[measure.name] = said
         return self._known
 
-    def _sql(self, part: CellPart, question: CellQuestion) -> CellSql:
-        return CellSql(self._statistic, part, question, self._bounds(), self._settings.rows)
+    def _sql(self, part: CellPart, question: CellQuestion, smallest: int = 0) -> CellSql:
+        return CellSql(self._statistic, part, question, self._bounds(), self._settings.rows, smallest=smallest)
+
+    def _fewest(self, part: CellPart, question: CellQuestion) -> tuple[int, bytes]:
+        """How many people a cell must have that somebody in it is looked at, or 0 where all had enough before; and its name."""
+        sql = self._sql(part, question)
+        public = [one for number in part.sets for one in sql.groups(number)]
+        if not (sql.divided or (public and part.sensitive)):
+            return 0, b""
+        texts = (sql.relation, sql.where, sql.person, *public, str(part.sensitive), self._run.settings)
+        name = name_of("cells", *map(self._unsalted, texts))
+        enough = self._answers.enough.get(name)
+        if enough is None:
+            ((few, longest),) = self._run.ask(sql.looked_at(self._settings.smallest))
+            if (longest or 0) > LONGEST:
+                raise NotCovered(f"groups of more than {LONGEST:,} bytes beside sensitive ones", "use shorter groups")
+            enough = not few
+            self._answers.note_enough(name, enough=enough)
+        return 0 if enough else self._settings.smallest, name
 
     # One part ---------------------------------------------------------------------------------------------------------
 
@@ -238,7 +258,8 @@ class CellRunner:
         width = len(self._statistic.groups)
         plain = [at for at, one in enumerate(question.quantities) if not one.tag.startswith("bin:")]
         bins = [at for at, one in enumerate(question.quantities) if one.tag.startswith("bin:")]
-        sql = self._sql(part, question)
+        fewest, name = self._fewest(part, question) if self._asks(part, question) else (0, b"")
+        sql = self._sql(part, question, fewest)
         found: dict[tuple[int, Group], _Counted] = {}
         for mask, *row in self._run.ask(sql.moments(), (self._seed,)):
             group, rest = tuple(row[:width]), row[width:]
@@ -249,7 +270,10 @@ class CellRunner:
             found[mask, group] = _Counted(int(rest[0] or 0), str(rest[1] or ""), values, exact)
         if sql.adds_up:
             found = self._added_up(part, question, [(group, one) for (_, group), one in found.items()])
-        apart = self._sql(part, question).exact()
+        asked = {self._mask_of({*self._statistic.sets[one]} - {*self._statistic.hidden}) for one in sql.divided}
+        if any(mask in asked and one.people < self._settings.smallest for (mask, _), one in found.items()):
+            self._answers.note_enough(name, enough=False)
+        apart = self._sql(part, question, fewest).exact()
         if apart:
             for mask, *row in self._run.ask(apart, (self._seed,) if "$1" in apart else ()):
                 one = found.setdefault((mask, tuple(row[:width])), _Counted(0, "", [0.0] * len(question.quantities)))
@@ -262,7 +286,7 @@ class CellRunner:
                 continue
             seen.add(same)
             places = [n for n in bins if (question.quantities[n].measures, question.quantities[n].condition) == same]
-            text = self._sql(part, question).histogram(quantity, len(places))
+            text = self._sql(part, question, fewest).histogram(quantity, len(places))
             for mask, *row in self._run.ask(text, (self._seed,) if "$1" in text else ()):
                 one_or_none = found.get((mask, tuple(row[:width])))
                 if one_or_none is not None and row[width] is not None:
@@ -284,9 +308,8 @@ class CellRunner:
             for key, some in cells.items():
                 who = reduce(xor, (int(one.who) for one in some if one.who), 0)
                 values = [math.fsum(one.values[at] for one in some) for at in range(len(question.quantities))]
-                counts: list[str | None] = [
-                    str(sum(int(one.exact[at] or 0) for one in some)) for at in range(len(question.exact))
-                ]
+                exact = range(min(len(one.exact) for one in some) if some else len(question.exact))
+                counts: list[str | None] = [str(sum(int(one.exact[at] or 0) for one in some)) for at in exact]
                 found[mask, key] = _Counted(sum(one.people for one in some), str(who), values, counts)
         return found
 

@@ -44,6 +44,7 @@ EVENT = "gateway.counted"
 ATTEMPTS = 20
 """Decisions on a state that another gateway changed meanwhile are taken again so many times."""
 NAME = 16
+REMEMBERED = 100_000
 Ask = Callable[[str], Iterable[tuple[Any, ...]]]
 """Runs SQL on the gateway's own connection and gives the rows."""
 Decided = TypeVar("Decided")
@@ -177,10 +178,18 @@ class Answers:
     def __init__(self, ledger: Ledger, database: str, secret: bytes, settings: AggregatesPolicy) -> None:
         self.settings = settings
         self.noise = StickyNoise(secret, settings)
+        self.enough: dict[bytes, bool] = {}
+        """Whether all cells of a question had enough people when it was last looked at."""
         self._ledger, self._database = ledger, database
         self._known: dict[tuple[str, str], AttributeAccount] = {}
         self._turn = threading.Lock()
         self._turns: dict[str, threading.Lock] = {}
+
+    def note_enough(self, name: bytes, *, enough: bool) -> None:
+        """Remember it; nothing is lost with what is forgotten but time."""
+        if len(self.enough) >= REMEMBERED:
+            self.enough.clear()
+        self.enough[name] = enough
 
     # -- before anything runs -----------------------------------------------------------------------------------
 
