@@ -50,6 +50,15 @@ SELECT i.indrelid::int8, array_agg(a.attname::text) FROM pg_catalog.pg_index i
   JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey::int2[])
  WHERE i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL
  GROUP BY i.indexrelid, i.indrelid"""
+GENERATED = """
+SELECT DISTINCT a.attrelid::int8, a.attname::text, s.attname::text FROM pg_catalog.pg_attribute a
+  LEFT JOIN pg_catalog.pg_attrdef f ON f.adrelid = a.attrelid AND f.adnum = a.attnum
+  JOIN pg_catalog.pg_depend d ON (d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.objid = a.attrelid AND d.objsubid = a.attnum)
+    OR (d.classid = 'pg_catalog.pg_attrdef'::pg_catalog.regclass AND d.objid = f.oid)
+  JOIN pg_catalog.pg_attribute s ON s.attrelid = a.attrelid AND s.attnum = d.refobjsubid
+ WHERE a.attgenerated <> '' AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.refobjid = a.attrelid
+   AND s.attnum > 0 AND s.attnum <> a.attnum AND a.attrelid = ANY(%s::oid[])"""
+"""Columns that the database works out, and those that it does so from; older servers write that down in another place."""
 DEFINED = """
 SELECT DISTINCT r.ev_class::int8, d.refobjid::int8,
        pg_catalog.has_table_privilege(v.relowner, d.refobjid, 'SELECT')
@@ -99,6 +108,13 @@ def read_relations(
     for oid, names in _rows(cursor, UNIQUE):
         if oid not in parents or kinds.get(oid) == "p":  # an index says nothing of tables that inherit
             unique.setdefault(oid, []).append(frozenset(names))
+    made: dict[int, dict[str, set[str]]] = {}
+    for oid, name, source in _rows(cursor, GENERATED, [[*tables]]):
+        made.setdefault(oid, {}).setdefault(name, set()).add(source)
+    present = {
+        oid: _with_generated(_present(governed[name], columns.get(oid, {}), file), made.get(oid, {}))
+        for oid, name in tables.items()
+    }
     reads = _rows(cursor, READS)
     leading = _leading({*tables}, reads, inherits)
     reached: dict[int, set[str]] = {}
@@ -117,7 +133,7 @@ def read_relations(
             name,
             kind,
             columns.get(oid, {}),
-            _present(governed[tables[oid]], columns.get(oid, {}), file) if oid in tables else None,
+            present.get(oid),
             oid in leading,
             tuple(unique.get(oid, ())),
             definitions.get(oid, ""),
@@ -170,3 +186,14 @@ def _present(table: GovernedTable, columns: Mapping[str, str], file: str) -> Gov
             )
     kept: dict[str, Any] = {role: tuple(column for column in its if column in columns) for role, its in roles.items()}
     return replace(table, **kept)
+
+
+def _with_generated(table: GovernedTable, generated: Mapping[str, Collection[str]]) -> GovernedTable:
+    """A table whose columns that the database generates from sensitive ones are sensitive, unless the policy names them."""
+    named = {*table.key, *table.identifiers, *table.quasi, *table.sensitive}
+    more = [
+        name
+        for name, sources in generated.items()
+        if name not in named and not set(table.sensitive).isdisjoint(sources)
+    ]
+    return replace(table, sensitive=(*table.sensitive, *sorted(more)))

@@ -227,7 +227,8 @@ def _ordered(query: Any, resolved: Resolved) -> Any:
         return query
     if has_aggregates(query):
         columns = tuple(dict.fromkeys(one for some in query.groups or () for one in some))
-        return replace(query, order=(*query.order, OrderBy(hashed(columns)))) if columns else query
+        which = (FunctionCall("grouping", columns),) if len(query.groups or ()) > 1 else ()
+        return replace(query, order=(*query.order, OrderBy(hashed((*columns, *which))))) if columns else query
     parts = {part.alias for part in parts_of(query.source)}
     governed = {one for one in parts if resolved.sources[one].table is not None}
     keys = order_key(query, resolved)

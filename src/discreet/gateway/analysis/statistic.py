@@ -35,7 +35,7 @@ from discreet.sql.fragment import (
     walk,
 )
 
-WORK = 1_000
+WORK = 500
 """So many steps of work on sensitive values a statement may have: each takes a moment longer for some values."""
 
 

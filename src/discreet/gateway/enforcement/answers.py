@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import random
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -45,6 +47,9 @@ SPARE = 1_000
 MOST = 2_000_000
 CONSTANTS = 20_000
 """So many rows a sub-select may have that is run once, and put into statements as constants."""
+DELAY = (4.0, 0.001)
+"""Shape and scale in seconds of how long a statistic waits: it blurs microseconds that values make, also in the quickest of many."""
+_CHANCE = random.SystemRandom()
 _FALSE = Literal("boolean", "false")
 
 
@@ -76,8 +81,8 @@ class AnsweringRules:
     """Of hashes in SQL: order of rows, and who is in a cell."""
 
     def worst(self, name: str) -> float:
-        """The most that a value of a column weighs."""
-        return self.sensitivity.worst(name)
+        """The most that a value of a column weighs; everything where nobody said it, as of one that is new."""
+        return self.sensitivity.worst(name) if name in self.sensitivity.weights else 1.0
 
 
 @dataclass
@@ -194,6 +199,7 @@ class Answering:
         runner = CellRunner(statistic, self._rules.answers, self._rules.seed, self._run)
         rows = runner.rows(self._asking.user, self._asking.roles)
         self._asking.columns.update(statistic.columns)
+        time.sleep(_CHANCE.gammavariate(*DELAY))
         table = self.constants(statistic.alias, statistic.names, runner.kinds, rows)
         outer = placed(statistic.outer, {**tables, statistic.alias: table})
         return Served(*self._send(outer, formats))

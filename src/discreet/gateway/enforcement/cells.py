@@ -174,10 +174,10 @@ class CellRunner:
     def _fewest(self, part: CellPart, question: CellQuestion) -> tuple[int, bytes]:
         """How many people a cell must have that somebody in it is looked at, or 0 where all had enough before; and its name."""
         sql = self._sql(part, question)
-        public = [one for number in part.sets for one in sql.groups(number)]
-        if not (sql.divided or (public and part.sensitive)):
+        public = [sql.groups(number) for number in part.sets]
+        if not (sql.divided or (any(public) and part.sensitive)):
             return 0, b""
-        texts = (sql.relation, sql.where, sql.person, *public, str(part.sensitive), self._run.settings)
+        texts = (sql.relation, sql.where, sql.person, repr(public), str(part.sensitive), self._run.settings)
         name = name_of("cells", *map(self._unsalted, texts))
         enough = self._answers.enough.get(name)
         if enough is None:
