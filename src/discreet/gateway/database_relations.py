@@ -189,7 +189,7 @@ def _present(table: GovernedTable, columns: Mapping[str, str], file: str) -> Gov
 
 
 def _with_generated(table: GovernedTable, generated: Mapping[str, Collection[str]]) -> GovernedTable:
-    """A table whose columns that the database generates from sensitive ones are sensitive, unless the policy names them."""
+    """A table with columns that are generated from sensitive ones, and not named in the policy."""
     named = {*table.key, *table.identifiers, *table.quasi, *table.sensitive}
     more = [
         name

@@ -116,7 +116,7 @@ class CellSql:
 
     @property
     def divided(self) -> tuple[int, ...]:
-        """Grouping sets that say who is asked about: one cell each; none where all are, in one cell."""
+        """Grouping sets that say who is asked about; none where it is everybody."""
         public = {number: frozenset(self.groups(number)) for number in self._part.sets}
         least = [number for number, some in public.items() if not any(other < some for other in public.values())]
         return (
@@ -130,7 +130,7 @@ class CellSql:
         return f"SELECT {listed} FROM {self.relation} WHERE {self.where} GROUP BY {grouped} HAVING {counted} {people}"
 
     def looked_at(self, smallest: int) -> str:
-        """How many cells have fewer people, and how long the longest public group is; no secret is in it."""
+        """How many cells have fewer people, and how long the longest public group is."""
         few = [f"(SELECT count(*) FROM ({self._cells(one, '1', f'< {smallest}')}) AS c)" for one in self.divided]
         texts = {f"octet_length(CAST({one} AS text))" for number in self._part.sets for one in self.groups(number)}
         longest = f"(SELECT max(GREATEST({', '.join(sorted(texts))})) FROM {self.relation} WHERE {self.where})"
@@ -222,7 +222,7 @@ class CellSql:
         return f"({self.where}) AND ({' OR '.join(cells)})" if cells else self.where
 
     def _brought_together(self, columns: list[str]) -> str:
-        """Rows of the joined tables as one for each row that has something sensitive, and public group.
+        """Joined rows as one for each sensitive row and public group.
 
         Else a join that repeats somebody would repeat the work on their values, and its time would tell of them alone.
         """
@@ -356,7 +356,7 @@ class CellSql:
 
     @property
     def _apart(self) -> bool:
-        """Whether what is exact is asked for by itself: of all rows, and not person by person."""
+        """Whether what is exact is asked for by itself, of all rows."""
         return not self._once or bool(self._smallest and self.divided) or self._sees_order
 
     @property

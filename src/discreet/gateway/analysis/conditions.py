@@ -97,7 +97,7 @@ def _quick(node: Any) -> None:
 
 
 def steps_of(node: Any) -> int:
-    """How much work an expression may be for one value, in steps of some twenty nanoseconds."""
+    """Work on one value, in steps of some twenty nanoseconds."""
     cheap = (Test, Membership, When)
     found = [one for one in walk(node) if isinstance(one, (Operator, FunctionCall, Nested, *cheap))]
     plain = {*_FLIPPED, "and", "or", "not"}

@@ -1,6 +1,6 @@
-"""Order of rows: a keyed hash wherever the server would be free to choose, so that the order on the disk shows nowhere.
+"""Order of rows: a keyed hash wherever the server is free to choose.
 
-That order says whose row was written last and, where a table was loaded in the order of a sensitive column, what is in it.
+The order on the disk says whose row was written last and, where a table was loaded in the order of a sensitive column, what is in it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _ADDED = frozenset(("sum", "avg", "stddev", "stddev_samp", "stddev_pop", "varian
 
 
 def kind_of(node: Any, resolved: Resolved) -> str:
-    """The type of an expression as far as determinacy needs it; empty if it is not known."""
+    """The type of an expression; empty if it is not known."""
     if isinstance(node, ColumnName):
         source = resolved.sources[node.table]
         fixed = source.relation is not None and node.name in source.relation.fixed
@@ -124,7 +124,7 @@ def _of_function(node: FunctionCall, resolved: Resolved) -> str:
 
 
 def is_total(node: Aggregate, resolved: Resolved, *, settled: bool = False) -> bool:
-    """Whether an aggregate is the same in whatever order it sees its rows; `settled` as `settled_aggregates` writes it."""
+    """Whether an aggregate is the same in any order of rows, perhaps once it is settled."""
     kinds = {kind_of(one, resolved) for one in node.args} - {_NULL}
     if node.name == "count" or node.name in ("bool_and", "bool_or", "every"):
         return True
@@ -158,7 +158,7 @@ def is_determined(query: Any, resolved: Resolved, *, settled: bool = False) -> b
 
 
 def settled_aggregates(query: Any, resolved: Resolved) -> Any:
-    """A query whose numbers do not depend on an order that they need not depend on.
+    """A query whose numbers do not depend on an order without need.
 
     Floating-point numbers are added up as decimal ones, of which no sum loses anything, and the largest of equal numbers is
     written with all the digits that any of them has.
@@ -195,7 +195,7 @@ def order_key(select: Select, resolved: Resolved) -> tuple[ColumnName, ...]:
 
 
 def in_keyed_order(query: Any, resolved: Resolved) -> Any:
-    """A query in which whatever could see the order of governed rows sees that of a keyed hash."""
+    """A query that sees governed rows in the order of a keyed hash."""
     tables = [one for one in walk(query) if isinstance(one, Table) and one.alias in resolved.sources]
     if not any(resolved.sources[one.alias].table is not None for one in tables):
         return query
@@ -240,7 +240,7 @@ def _ordered(query: Any, resolved: Resolved) -> Any:
 
 
 def _around(query: Any, resolved: Resolved) -> Select:
-    """A query that can be ordered by its outputs only, as a part of one that can be by a hash of them."""
+    """A query that only outputs can order, within one ordered by their hash."""
     alias = f"rows_{resolved.salt}"
     names = names_of(query)
     columns = tuple(ColumnName(alias, f"c{place}") for place in range(len(names)))

@@ -81,7 +81,7 @@ class AnsweringRules:
     """Of hashes in SQL: order of rows, and who is in a cell."""
 
     def worst(self, name: str) -> float:
-        """The most that a value of a column weighs; everything where nobody said it, as of one that is new."""
+        """The most that a value of a column weighs; 1 where nobody said it."""
         return self.sensitivity.worst(name) if name in self.sensitivity.weights else 1.0
 
 

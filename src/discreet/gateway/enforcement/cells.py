@@ -172,7 +172,7 @@ class CellRunner:
         return CellSql(self._statistic, part, question, self._bounds(), self._settings.rows, smallest=smallest)
 
     def _fewest(self, part: CellPart, question: CellQuestion) -> tuple[int, bytes]:
-        """How many people a cell must have that somebody in it is looked at, or 0 where all had enough before; and its name."""
+        """People that a cell must have to be looked at, or 0 where all have; and its name."""
         sql = self._sql(part, question)
         public = [sql.groups(number) for number in part.sets]
         if not (sql.divided or (any(public) and part.sensitive)):
