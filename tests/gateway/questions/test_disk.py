@@ -96,7 +96,7 @@ class Stored(Outputs):
             f"SELECT {text}, mode() WITHIN GROUP (ORDER BY {n}), percentile_disc(0.5) WITHIN GROUP (ORDER BY {n}) FROM printed.t GROUP BY 1",
             f"SELECT {n} FROM printed.t WHERE {condition} ORDER BY {other} LIMIT 5",
             f"SELECT p.a, u.name, {self._of('p.c', 'p.f', 'p.b')} FROM printed.t p JOIN printed.u u ON u.a = p.a ORDER BY 1",
-            f"SELECT u.name, (SELECT p.c FROM printed.t p WHERE p.a >= u.a LIMIT 1) FROM printed.u u",
+            "SELECT u.name, (SELECT p.c FROM printed.t p WHERE p.a >= u.a LIMIT 1) FROM printed.u u",
             f"SELECT count(*) FILTER (WHERE z = 'z1'), string_agg({text}, ','), max({n}), sum({other}) FROM printed.t",
             f"SELECT b, g, avg({n}), corr(f, a) FROM printed.t GROUP BY {self._of('ROLLUP', 'CUBE')} (b, g)",
         )
