@@ -77,7 +77,7 @@ VERBS = {
     "hierarchy": ("hierarchy", "command", "Draft, preview and export hierarchies."),
     "help": ("help_and_demo", "command", "Read the manual of a command."),
     "ledger": ("ledger", "command", "Show, verify and export what was disclosed."),
-    "link": ("link", "command", "Find records of the same person; reviewers decide unclear pairs."),
+    "link": ("link.group", "command", "Find records of the same person; reviewers decide unclear pairs."),
     "misuse": ("misuse", "command", "Measure what query results could do in the wrong hands."),
     "policy": ("assess", "policy", "Draft, check and describe policy files."),
     "profile": ("assess", "profile", "Describe a table's columns and what they may be."),

@@ -147,7 +147,7 @@ def what_it_costs_to_link(stage: DemoStage) -> Contrasts:
         home = start_project(folder / "project", files.first, files.second, spec=LinkageSpec.load(files.link))
         with open_ledger(stage.store) as ledger:
             from discreet.linkage.export import export
-            from discreet.linkage.matching.candidate_pairs import likely_pairs
+            from discreet.linkage.matching.likely_pairs import likely_pairs
             from discreet.linkage.progress import summary
             from discreet.linkage.project import register_project
             from discreet.linkage.review.assignments import Limits, assign, bring_pairs

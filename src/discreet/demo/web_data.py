@@ -29,7 +29,7 @@ from discreet.gateway.statistics import Answers, Moment, WhoSet
 from discreet.ledger import Ledger
 from discreet.ledger.entry import Detail
 from discreet.linkage import LinkageSpec, start_project
-from discreet.linkage.matching.candidate_pairs import likely_pairs
+from discreet.linkage.matching.likely_pairs import likely_pairs
 from discreet.linkage.project import register_project
 from discreet.linkage.review import reveal as door
 from discreet.linkage.review.assignments import Limits, assign, bring_pairs

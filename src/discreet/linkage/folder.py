@@ -22,7 +22,7 @@ import re
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,6 +34,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import ColumnError, EmptySource, IntegrityError, UsageError
+from discreet.linkage.masking.comparison import Kind
 from discreet.linkage.spec import Attribute, Case, LinkageSpec
 from discreet.sources import Table, read
 from discreet.sources.duckdb_scratch import RELATION, bare, connect, literal, quote, translated
@@ -156,6 +157,15 @@ class ProjectFolder:
         """The part of a table, to be written after FROM."""
         return f"read_parquet({literal(str(self.file(part, table)))})"
 
+    def reviewable(self) -> ProjectFolder:
+        """The folder, unless its records are encoded."""
+        if self.spec.encoded:
+            raise UsageError(
+                "Encoded records cannot be reviewed: nobody can read them, which is what they are for.",
+                remedy="The machine decides all pairs: leave reviewers out, and export with `discreet link export --keys`.",
+            )
+        return self
+
     def __repr__(self) -> str:
         return f"ProjectFolder({self.path.name}: {' + '.join(f'{size:,}' for size in self.sizes)} records)"
 
@@ -266,6 +276,8 @@ def _import(
                     f"Column '{side.id}' of {table.name} names a record, but {rows - distinct:,} rows repeat a name.",
                     remedy="Choose a column that is different in every row, or remove `id` from the link file.",
                 )
+            if spec.encoded:
+                _check_encodings(desk, table.name)
             # Each part in an order of its own.
             seats = f"SELECT *, {before} + row_number() OVER (ORDER BY seat) - 1 AS record FROM {BROUGHT}"
             names = ", ".join(f"a{j} AS {quote(name)}" for j, name in enumerate(spec.names))
@@ -291,6 +303,57 @@ def _import(
         "id": side.id,
         "left_out": [name for name in table.columns if name not in wanted],
     }
+
+
+def _check_encodings(desk: Any, name: str) -> None:
+    """Stop where a cell is no encoding, or encodings differ in length; none is shown."""
+    shaped = "regexp_full_match(a0, '[A-Za-z0-9+/]+={0,2}') AND length(a0) % 4 = 0"
+    wrong, lengths = desk.run(
+        f"SELECT count(*) FILTER (NOT ({shaped})), count(DISTINCT length(rtrim(a0, '='))) FROM {BROUGHT}"
+    ).fetchall()[0]
+    if wrong or lengths != 1:
+        problem = f"{wrong:,} encodings are not in base64." if wrong else "Encodings are not all of one length."
+        raise ColumnError(f"{name}: {problem}", remedy="Make them with: discreet link encode TABLE")
+
+
+@dataclass(frozen=True)
+class CleanedRecords:
+    """The records of a table as they would be imported, in a random order that is forgotten."""
+
+    ids: list[str]
+    values: list[tuple[str | None, ...]]
+    sensitive: list[tuple[Any, ...]]
+
+
+def cleaned_records(
+    source: Any, spec: LinkageSpec, *, like: str = "first", folded: Callable[[str, Kind], str] = lambda cell, _: cell
+) -> CleanedRecords:
+    """Read a table with the columns of the first or second one of a link file, without importing it.
+
+    `folded` makes of the expression of a cleaned value that of what is wanted.
+    """
+    place = TABLES.index(like)
+    side = spec.sides[place]
+    table = source if isinstance(source, Table) else read(source, side.policy)
+    if side.id is None:
+        raise ColumnError(
+            "The link file names no column for ids, by which matches could be handed back.",
+            remedy='Add `id = "COLUMN"`, a number that says nothing about a person.',
+        )
+    width = len(spec.attributes)
+    wanted = [*(attribute.columns[place] for attribute in spec.attributes), *side.sensitive, side.id]
+    with local_desk(table, wanted) as desk, translated(desk.name):
+        values = [folded(f"a{j}", attribute.kind) for j, attribute in enumerate(spec.attributes)]
+        cells = [*values, *(f"s{j}" for j in range(len(side.sensitive))), "id"]
+        cleaned_rows = _cleaned_rows(desk.types, place, spec, secrets.token_hex(32))
+        rows = desk.run(f"SELECT {', '.join(cells)} FROM ({cleaned_rows}) ORDER BY seat").fetchall()
+    ids = [row[-1] for row in rows]
+    if None in ids or len(set(ids)) < len(ids):
+        raise ColumnError(
+            f"Column '{side.id}' of {table.name} does not name every record by a number of its own.",
+            remedy="Choose a column that is different in every row, and never empty.",
+        )
+    return CleanedRecords(ids, [row[:width] for row in rows], [row[width:-1] for row in rows])
 
 
 def _cleaned_rows(types: Mapping[str, str], place: int, spec: LinkageSpec, key: str) -> str:
@@ -319,6 +382,8 @@ FOLDS: dict[Case, str] = {"upper": "upper", "lower": "lower", "keep": ""}
 
 def cleaned(cell: str, kind: str, attribute: Attribute, spec: LinkageSpec, place: int = 0) -> str:
     """The expression for a cell of a column of this type of DuckDB; missing values become NULL."""
+    if attribute.encoded:
+        return f"nullif(trim(CAST({cell} AS VARCHAR)), '')"
     if attribute.kind != "date":
         # Composed letters, single blanks, one case.
         single = f"trim(regexp_replace(nfc_normalize({_written(cell, kind)}), '\\s+', ' ', 'g'))"

@@ -22,6 +22,8 @@ from discreet.wording import reason
 Case = Literal["upper", "lower", "keep"]
 Sounds = Literal["metaphone", "cologne"]
 Clean = Literal["id", "phone"]
+AttributeKind = Kind | Literal["clk"]
+"""How an attribute is compared: as people and the machine do, or as a whole record that another tool has encoded."""
 
 PARTS = ("%Y", "%m", "%d")
 DATES = ("%Y-%m-%d", "%m/%d/%Y")
@@ -43,7 +45,9 @@ def checked_formats(formats: list[str] | None) -> list[str] | None:
 class AttributeSection(_LinkSection):
     """One identifying attribute."""
 
-    kind: Kind = Field(description="How values are compared: string, fixed (an ID), date or category.")
+    kind: AttributeKind = Field(
+        description="How values are compared: string, fixed (an ID), date or category; clk is an encoded record."
+    )
     formats: list[str] | None = Field(
         default=None,
         min_length=1,
@@ -93,7 +97,7 @@ class LinkageSection(_LinkSection):
 
     id: str | None = Field(default=None, description="Column that names a record; it is not published.")
     identifying: dict[str, AttributeSection] = Field(
-        min_length=2, description="Attributes that identify people, one table each."
+        min_length=1, description="Attributes that identify people, at least two; or one of kind clk."
     )
     sensitive: list[str] = Field(default_factory=list, description="Columns split off at import.")
     swap: list[str] | None = Field(
@@ -151,6 +155,8 @@ class Attribute:
     clean: Clean | None = None
     second_formats: tuple[str, ...] = ()
     """How dates are written in the second table, where that differs."""
+    encoded: bool = False
+    """Whether values are encoded records, of which people could only see that they are equal or different."""
 
     def formats_of(self, place: int) -> tuple[str, ...]:
         """How dates are written in a table."""
@@ -237,6 +243,11 @@ class LinkageSpec:
         """How each attribute is compared."""
         return {attribute.name: attribute.kind for attribute in self.attributes}
 
+    @property
+    def encoded(self) -> bool:
+        """Whether records are encoded, so that nobody can review them."""
+        return any(attribute.encoded for attribute in self.attributes)
+
     def attribute(self, name: str) -> Attribute:
         """One attribute."""
         return self.attributes[self.names.index(name)]
@@ -264,7 +275,9 @@ def _build(content: dict[str, Any], *, file: str, source: str) -> LinkageSpec:
         formats = tuple(section.formats or DATES) if section.kind == "date" else ()
         columns = (name, second.columns.get(name, name))
         theirs = tuple(second.formats.get(name, ()))
-        attributes.append(Attribute(name, section.kind, formats, columns, section.clean, theirs))
+        kind: Kind = "category" if section.kind == "clk" else section.kind
+        encoded = section.kind == "clk"
+        attributes.append(Attribute(name, kind, formats, columns, section.clean, theirs, encoded))
     spec = LinkageSpec(
         tuple(attributes),
         (first_side, second_side),
@@ -290,6 +303,11 @@ def personal_attributes(parsed: LinkageSection) -> Iterator[str]:
 
 def _contradictions(parsed: LinkageSection, spec: LinkageSpec) -> Iterator[tuple[str, str, list[str]]]:
     """What each key alone cannot tell: problem, remedy, place."""
+    if len(parsed.identifying) < 2 and not spec.encoded:
+        yield "one identifying attribute is too few.", "Name at least two, or one of kind clk.", ["identifying"]
+    if len(parsed.identifying) > 1 and spec.encoded:
+        problem = "an attribute of kind 'clk' is the whole record, and stands alone."
+        yield problem, "Remove the others: beside an encoding they help to decipher it.", ["identifying"]
     for name, section in parsed.identifying.items():
         if section.formats and section.kind != "date":
             problem = f"attribute '{name}' has date formats, but is of kind '{section.kind}'."

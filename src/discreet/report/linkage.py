@@ -10,6 +10,7 @@ from typing import Any
 
 from discreet.linkage.evaluation import ConditionResult, LinkEvaluation, ReviewerResult
 from discreet.linkage.matching.candidate_pairs import UNCALIBRATED, Candidates
+from discreet.linkage.matching.encoded_pairs import likeness_of
 from discreet.linkage.matching.thresholds import Distribution, Zones, distribution
 from discreet.report.charts.axes import Frame, Scale, logarithmic
 from discreet.report.charts.bars import stripes
@@ -81,8 +82,13 @@ def by_topic(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
             "zones",
             f"Of {plural(len(candidates.pairs), 'candidate pair')} the machine calls {counts['same']:,} the "
             f"same and {counts['different']:,} different; {counts['people']:,} {agree(counts['people'], 'goes', 'go')} to people.",
-            "More or fewer go to people with `--review N`, or with other shares of errors.",
+            "More or fewer go to people with `--review N`, or with other shares of errors."
+            if candidates.floor is None
+            else "Nobody can review encoded records: there is nothing to read.",
         )
+        if candidates.floor is not None and candidates.labels == 0:
+            yield topic("errors", *_chance(zones))
+            return
         yield topic("errors", *_errors(zones))
         headline = UNCALIBRATED
         step = "Draw a label sample with `--sample 200`, have people review it, and give their answers with `--labels`."
@@ -98,6 +104,22 @@ def by_topic(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
             "true pairs are among them, at most: this is estimated from the pairs that only one rule found.",
             "Allow more pairs with `--most-pairs` to find more.",
         )
+
+
+def _chance(zones: Zones) -> tuple[str, str]:
+    """What the tables themselves say about the errors among encoded records."""
+    if not zones.same:
+        return (
+            "No two encodings of different tables are more alike than encodings of one table.",
+            "Were they made with one secret, one link file and values written alike? If so, the tables share nobody.",
+        )
+    stated = (
+        f"Pairs are the same from a likeness (Dice) of {likeness_of(zones.upper):.2f} on. By the likeness of pairs within each table, who are "
+        f"two people if every table has each person once, {zones.false_same:,.1f} of these matches are expected to be wrong "
+        f"({brief_percent(zones.false_same_share)}). Below it are {zones.missed:,.0f} more pairs than chance explains: at least about so "
+        "many true pairs are missed. These are estimates, not bounds, and nobody can look."
+    )
+    return stated, "Add --one-to-one where it is true. A larger --false-same misses fewer."
 
 
 def _errors(zones: Zones) -> tuple[str, str]:
@@ -150,6 +172,8 @@ def pairs_page(found: Candidates, *, source: str, created: datetime.datetime, co
     verdict = (
         Pill("●", f"{plural(waiting, 'pair')} for people", "plain")
         if waiting
+        else Pill("●", "Encoded: the machine decides all", "plain")
+        if found.floor is not None
         else Pill("▲", "No pair for people: draw a label sample", "danger")
     )
     return page.document(

@@ -122,6 +122,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("link evaluate", "project --truth link/truth.csv"),
     ("link labels", "project --out labels.csv"),
     ("link add", "project link/second.csv --like second"),
+    ("link encode", "link/first.csv --spec link/link.toml --secret-file secret --new-secret --out clk.csv"),
     ("link export", "project --out linked --unfinished --format csv"),
     ("misuse generate", "--days 5 --out log"),
     ("misuse elicit", f"{TOWN} --out log/ann.json"),

@@ -16,6 +16,7 @@ from discreet.kernel.arrays import Flags, Floats
 from discreet.linkage.folder import ProjectFolder, Records
 from discreet.linkage.matching.backends import Backend, DuckDBBackend
 from discreet.linkage.matching.blocking import blocking_of, histories_of, recaptured, suggest_rules
+from discreet.linkage.matching.encoded_pairs import find_encoded, score_likeness
 from discreet.linkage.matching.pairs import COLUMNS, Labels, Pairs, sample_to_label
 from discreet.linkage.matching.splink_model import Model, retrain_and_score, score_pairs, train_and_score
 from discreet.linkage.matching.thresholds import (
@@ -30,8 +31,9 @@ from discreet.linkage.matching.thresholds import (
     stated_by_sample,
     zones_by_capacity,
     zones_by_errors,
+    zones_without_people,
 )
-from discreet.sources.duckdb_scratch import connect, literal, quote, translated
+from discreet.sources.duckdb_scratch import connect, literal, translated
 
 Edges = npt.NDArray[np.int64]
 DECISIONS = (DIFFERENT, PEOPLE, SAME)
@@ -53,11 +55,18 @@ class Candidates:
     """Whether each table has every person once at most."""
     stands: Floats = field(default_factory=lambda: np.zeros(0))
     """Per pair how many pairs its label will count for, 0 for those outside of the label sample; empty without one."""
+    floor: float | None = None
+    """Of encoded records the least likeness of a candidate."""
 
     @property
     def to_review(self) -> Pairs:
         """What people are given now: the label sample first, then all that is theirs."""
         return self.pairs.where(self.stands > 0) if len(self.stands) else self.decided("people")
+
+    @property
+    def labels(self) -> int:
+        """Labels by which probabilities are calibrated."""
+        return self.calibration.labels if self.calibration else 0
 
     @property
     def counts(self) -> dict[str, int]:
@@ -74,9 +83,10 @@ class Candidates:
             "pairs": len(self.pairs),
             "decisions": self.counts,
             "calibrated": self.pairs.calibrated,
-            "labels": self.calibration.labels if self.calibration else 0,
+            "labels": self.labels,
             "sample": int((self.stands > 0).sum()),
             "one_to_one": self.once,
+            "floor": self.floor,
             "zones": self.zones.to_dict() if self.zones else None,
             "rules": [rule.to_dict() for rule in self.model.blocking.rules] if self.model else [],
             "recall": self.model.blocking.recall if self.model else None,
@@ -117,6 +127,12 @@ def find_pairs(
     that each table has every person once at most. `sample` pairs are drawn at random, to be labelled by people before
     anything else: what they answer says how large the errors of the machine are.
     """
+    if folder.spec.encoded:
+        if review or sample:
+            folder.reviewable()
+        if rules is not None:
+            raise UsageError("Encoded records have no attributes for rules.", remedy="Leave out --rule.")
+        return _find_encoded(folder, seed=seed, labels=labels, false_same=false_same, once=once)
     desk = backend or DuckDBBackend(folder)
     counting = desk if isinstance(desk, DuckDBBackend) else DuckDBBackend(folder)
     blocking = (
@@ -137,6 +153,18 @@ def find_pairs(
     found = _candidates(folder, pairs, zones, labels, model=model, calibration=calibration, once=once)
     found = found if labels is not None or review is not None else relatives_held(found)
     return sampled(found, sample, seed=seed) if sample else found
+
+
+def _find_encoded(
+    folder: ProjectFolder, *, seed: int, labels: Labels | None, false_same: float, once: bool
+) -> Candidates:
+    """Candidates among encoded records: the machine decides all of them by their likeness."""
+    pairs, calibration, floor = find_encoded(folder, seed=seed)
+    if labels is not None:
+        calibration = calibrate(folder, pairs, labels)
+        pairs = calibration.applied(pairs)
+    zones = zones_without_people(pairs, false_same=false_same)
+    return _candidates(folder, pairs, zones, labels, calibration=calibration, once=once, floor=floor)
 
 
 def relatives_held(found: Candidates) -> Candidates:
@@ -213,7 +241,7 @@ def load_candidates(folder: ProjectFolder) -> Candidates:
     model = Model.load(home / "model.json") if (home / "model.json").is_file() and about["rules"] else None
     calibration = Calibration.from_dict(about["calibration"]) if about["calibration"] else None
     stands = np.asarray(rows.get("stands", np.zeros(0)), dtype=np.float64)
-    return Candidates(pairs, decisions, zones, model, calibration, about["one_to_one"], stands)
+    return Candidates(pairs, decisions, zones, model, calibration, about["one_to_one"], stands, about.get("floor"))
 
 
 def _candidates(folder: ProjectFolder, pairs: Pairs, zones: Zones, labels: Labels | None, **more: Any) -> Candidates:
@@ -225,6 +253,8 @@ def _candidates(folder: ProjectFolder, pairs: Pairs, zones: Zones, labels: Label
                 remedy="Leave it out where duplicates are looked for.",
             )
         decisions = _once(pairs, decisions)
+    if folder.spec.encoded:  # where equally alike pairs compete for a record, nobody could look which one it is
+        decisions = np.where(decisions == 1, np.int8(0), decisions)
     if labels is not None:
         zones = stated_by_sample(zones, decisions, pairs, labels, folder)
     return Candidates(pairs, decisions, zones, **more)
@@ -244,12 +274,16 @@ def extended(folder: ProjectFolder, before: Candidates, *, new: int, backend: Ba
 
     What was decided about earlier records stays as it is.
     """
-    if before.model is None or before.zones is None:
+    if before.zones is None or (before.model is None and before.floor is None):
         raise UsageError(
             "The pairs of this project came from a file: there is no model for further records.",
             remedy="Find pairs with: discreet link pairs PROJECT",
         )
-    scored = score_pairs(folder, before.model, backend=backend)
+    if before.floor is not None:
+        scored = score_likeness(folder, before.floor)
+    else:
+        assert before.model is not None  # noqa: S101 - said above
+        scored = score_pairs(folder, before.model, backend=backend)
     scored = scored if before.calibration is None else before.calibration.applied(scored)
     fresh = scored.where(scored.second >= folder.records - new)
     parts: dict[str, Any] = {
@@ -259,7 +293,7 @@ def extended(folder: ProjectFolder, before: Candidates, *, new: int, backend: Ba
     both = replace(before.pairs, **parts)
     order = np.lexsort((both.second, both.first))
     decisions = np.concatenate([before.decisions, before.zones.of(fresh)])[order]
-    return Candidates(both.where(order), decisions, before.zones, before.model, before.calibration)
+    return Candidates(both.where(order), decisions, before.zones, before.model, before.calibration, floor=before.floor)
 
 
 def changes(folder: ProjectFolder, before: Candidates, after: Candidates) -> list[tuple[str, str, int]]:
@@ -277,42 +311,10 @@ def changes(folder: ProjectFolder, before: Candidates, after: Candidates) -> lis
 
 def divided(folder: ProjectFolder, found: Candidates, zones: Zones) -> Candidates:
     """Candidates divided between the machine and people by other zones."""
-    about = {"model": found.model, "calibration": found.calibration, "once": found.once}
+    if zones.people:
+        folder.reviewable()
+    about = {"model": found.model, "calibration": found.calibration, "once": found.once, "floor": found.floor}
     return _candidates(folder, found.pairs, zones, None, **about)
-
-
-# Candidate pairs by a quick rule: no model, no training, a second for some hundred records. For demonstrations and tests.
-LEAST = 0.5
-"""Such a share of the attributes is equal in a pair that is worth a look."""
-EVEN = 0.9
-"""With such a likeness it is even whether two records are one person;"""
-BITS = 48.0
-"""and this much speaks for or against it per unit of likeness."""
-UNKNOWN = 0.5
-"""The likeness of a value to a missing one."""
-
-
-def likely_pairs(folder: ProjectFolder, *, review: int) -> Candidates:
-    """Pairs by how alike their attributes are on average, Jaro-Winkler each; the most doubtful ones go to people.
-
-    Compares every record with every other, so it is for small tables; `find_pairs` is for all others.
-    """
-    names = [quote(name) for name in folder.spec.names]
-    equal = " + ".join(f"coalesce((a.{name} = b.{name})::INT, 0)" for name in names)
-    alike = " + ".join(f"coalesce(jaro_winkler_similarity(a.{name}, b.{name}), {UNKNOWN})" for name in names)
-    crossed = "0"
-    if folder.spec.swap:
-        one, other = (quote(name) for name in folder.spec.swap)
-        crossed = f"coalesce((a.{one} = b.{other} AND a.{other} = b.{one})::INT, 0)"
-    first, second = (folder.scan("identifying", table) for table in (folder.tables[0], folder.tables[-1]))
-    with connect() as own, translated("the project"):
-        rows = own.execute(
-            f"SELECT a.record AS first, b.record AS second, ({alike} + {crossed}) / {len(names)} AS likeness "
-            f"FROM {first} a JOIN {second} b ON a.record < b.record "
-            f"AND {equal} + 2 * {crossed} >= {LEAST * len(names)} ORDER BY ALL"
-        ).fetchnumpy()
-    weight = BITS * (np.asarray(rows["likeness"], dtype=np.float64) - EVEN)
-    return adopt_pairs(folder, Pairs.of(rows["first"], rows["second"], weight), review=review)
 
 
 # Clusters: records that decisions join to one person, and contradictions.

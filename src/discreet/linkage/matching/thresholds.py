@@ -87,6 +87,14 @@ def zones_by_errors(pairs: Pairs, *, false_same: float = FALSE_SAME, missed: flo
     return curve.cut(low, high)
 
 
+def zones_without_people(pairs: Pairs, *, false_same: float = FALSE_SAME) -> Zones:
+    """The machine decides all pairs: the same from the first weight on from which no more than this share is wrong."""
+    curve = _Curve.of(pairs)
+    cuts = curve.cuts
+    high = int(cuts[curve.false[cuts] <= false_same * (len(pairs) - cuts) + 1e-12][0])
+    return curve.cut(high, high)
+
+
 def zones_by_capacity(pairs: Pairs, *, review: int) -> Zones:
     """The most uncertain pairs go to people, up to so many; pairs of one weight stay together."""
     if review < 0:

@@ -50,7 +50,7 @@ class Assigned:
 
 def bring_pairs(ledger: Ledger, project: Project) -> int:
     """Take pairs for people, first a label sample, into the store; gives how many are new."""
-    people = load_candidates(ProjectFolder.open(project.folder)).to_review
+    people = load_candidates(ProjectFolder.open(project.folder).reviewable()).to_review
     listed = zip(people.first.tolist(), people.second.tolist(), people.probability.tolist(), strict=True)
     with ledger.store.writing() as connection:
         return _insert_new(connection, project, listed)

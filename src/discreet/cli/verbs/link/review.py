@@ -5,21 +5,18 @@ from __future__ import annotations
 import secrets
 import sys
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.cli.options import PATH, acting, as_option, option, store_option
-from discreet.cli.output import CommandResult, heading, on_store, output, say, table, working
-from discreet.cli.verbs.link import opened_ledger, project_named
-from discreet.errors import NotThere, Refused, StoreUnreachable, UsageError
-from discreet.wording import brief_percent
+from discreet.cli.options import acting, as_option, option, store_option
+from discreet.cli.output import CommandResult, heading, on_store, output, say, table
+from discreet.cli.verbs.link.group import ledger_for, opened_ledger, project_named
+from discreet.errors import NotThere, Refused, UsageError
 
 if TYPE_CHECKING:
     from discreet.ledger import Ledger
-    from discreet.linkage.evaluation import AnswerAccuracy
     from discreet.linkage.project import Project
     from discreet.linkage.review.views import Gauge, PairView
 
@@ -95,7 +92,7 @@ def assign(project: str, address: str | None, actor: str | None, **options: Any)
 
     who = acting(actor)
     limits = None
-    with _ledger_for(project, address) as ledger:
+    with ledger_for(project, address) as ledger:
         registered = _registered(ledger, project, who, options)
         if options["risk"] or options["characters"]:
             limits = assignments.Limits.of(options["risk"], options["characters"])
@@ -138,20 +135,6 @@ def assign(project: str, address: str | None, actor: str | None, **options: Any)
         notes=[f"{left:,} reviews remain unassigned: name more workers, or raise --most."] if left else [],
         next_step=on_store("link", "status", registered.name, store=address),
     )
-
-
-def _ledger_for(project: str, address: str | None) -> Ledger:
-    """The ledger of the store; a new one only for a folder that can be registered in it."""
-    is_folder = (Path(project) / "project.json").is_file()
-    try:
-        return opened_ledger(address, create=is_folder)
-    except StoreUnreachable as error:
-        if is_folder:
-            raise
-        raise UsageError(
-            f"'{project}' is not the folder of a project. {error.problem}",
-            remedy="Give the folder that discreet link init wrote, or the store that holds the project with --store.",
-        ) from None
 
 
 def _registered(ledger: Ledger, name: str, actor: str, options: dict[str, Any]) -> Project:
@@ -313,133 +296,3 @@ def _gauge(gauge: Gauge) -> str:
 
     limit = "" if gauge.limit is None else f" (limit {percent(gauge.limit):.1f} %)"
     return f"{percent(gauge.used):.1f} %{limit}"
-
-
-@click.command(name="evaluate", short_help="Hold reviewers' answers against a known truth.")
-@click.argument("project", metavar="PROJECT")
-@option(
-    "--truth", metavar="FILE", required=True, help="Pairs of the same person: a table whose first two columns are ids."
-)
-@option("--same", metavar="COLUMN", help="Column of FILE that says whether a pair is the same person [all are].")
-@store_option
-@output("Print as JSON.", report="--out")
-def evaluate(project: str, truth: str, same: str | None, address: str | None) -> CommandResult:
-    """Hold the answers of PROJECT's reviewers against a known truth: accuracy, precision, recall, confidence, time, KAPR.
-
-    Without --same, pairs that FILE does not list are different people; with it, nothing is known about them.
-
-    \b
-    Examples:
-      discreet link evaluate project --truth same.csv
-      discreet link evaluate project --truth labels.csv --same same --out evaluation.html
-    """
-    from discreet.linkage.evaluation import evaluate as against
-    from discreet.linkage.folder import ProjectFolder
-    from discreet.linkage.matching.pairs import read_labels
-    from discreet.report.linkage import evaluation_page
-
-    with opened_ledger(address) as ledger:
-        reviewed = project_named(ledger, project)
-        labels = read_labels(ProjectFolder.open(reviewed.folder), truth, same=same)
-        found = against(ledger, reviewed, labels, complete=same is None)
-
-    def shares(of: AnswerAccuracy) -> list[str]:
-        every = (of.accuracy, of.precision, of.recall)
-        return ["none" if one is None else brief_percent(float(one)) for one in every]
-
-    rows = [
-        (one.worker, f"{one.accuracy.answered:,}", *shares(one.accuracy),
-         "none" if one.seconds is None else f"{one.seconds:.0f}", brief_percent(float(one.risk)))
-        for one in found.reviewers
-    ]  # fmt: skip
-    sure = [
-        (
-            one.worker,
-            *(
-                "none" if level.accuracy is None else f"{brief_percent(float(level.accuracy))} of {level.answered}"
-                for level in one.by_confidence.values()
-            ),
-        )
-        for one in found.reviewers
-    ]
-    interfaces = [
-        (name, f"{one.reviewers}", f"{one.accuracy.answered:,}", *shares(one.accuracy),
-         "none" if one.seconds is None else f"{one.seconds:.0f}", brief_percent(float(one.risk)))
-        for name, one in found.conditions.items()
-    ]  # fmt: skip
-    by_interface = [
-        "interface",
-        "reviewers",
-        "answers",
-        "accuracy",
-        "precision",
-        "recall",
-        "seconds a pair",
-        "privacy risk (KAPR)",
-    ]
-    fast = [one.worker for one in found.reviewers if one.too_fast]
-    accuracy, precision, recall = shares(found.final)
-    return CommandResult(
-        found.to_dict,
-        [
-            heading(f"{found.project}: {found.pairs:,} pairs with a known truth, {found.condition} at the start"),
-            f"In the end: accuracy {accuracy}, precision {precision}, recall {recall}.",
-            "",
-            *([table(by_interface, interfaces, numeric=range(1, 8)), ""] if len(interfaces) > 1 else []),
-            table(
-                ["reviewer", "answers", "accuracy", "precision", "recall", "seconds a pair", "privacy risk (KAPR)"],
-                rows,
-                numeric=range(1, 7),
-            ),
-            "",
-            table(["right when sure:", "high", "medium", "low"], sure, numeric=(1, 2, 3)),
-        ],
-        notes=[f"{name} decides faster than people read: look at these decisions." for name in fast],
-        page=partial(evaluation_page, found),
-    )
-
-
-@click.command(name="add", short_help="Add a table of further records to a linkage project.")
-@click.argument("project", metavar="PROJECT", type=PATH)
-@click.argument("source", metavar="DATA")
-@option(
-    "--like",
-    type=click.Choice(["first", "second"]),
-    default="first",
-    help="Whose columns the table has, in the link file.",
-)
-@output("Print counts as JSON.")
-def add(project: Path, source: str, like: str) -> CommandResult:
-    """Add a table, such as next month's records, and link it with the model and the thresholds that PROJECT has.
-
-    \b
-    Examples:
-      discreet link add project december.csv
-      discreet link add project insurer-2.csv --like second
-
-    What was decided about earlier records stays as it is, and people of the crosswalk keep their ids.
-    """
-    from discreet.linkage.folder import ProjectFolder, add_table
-    from discreet.linkage.matching.candidate_pairs import extended, load_candidates
-
-    folder = ProjectFolder.open(project)
-    before = load_candidates(folder)
-    if before.model is None:
-        raise UsageError(
-            "The pairs of this project came from a file: there is no model for further records.",
-            remedy=f"Find pairs with: discreet link pairs {project}",
-        )
-    with working("Adding records"):
-        folder = add_table(folder, source, like=like)
-        found = extended(folder, before, new=folder.sizes[-1])
-        found.save(folder)
-    counts = {way: count - before.counts[way] for way, count in found.counts.items()}
-    added = folder.about["tables"][-1]
-    return CommandResult(
-        lambda: {"records": added["records"], "pairs": counts},
-        [
-            heading(f"{added['name']}: {added['records']:,} records added"),
-            table(["decided", "new pairs"], [(way, f"{count:,}") for way, count in counts.items()], numeric=(1,)),
-        ],
-        next_step=f"discreet link assign {project} --worker NAME",
-    )

@@ -1,0 +1,1 @@
+"""`discreet link`: find records of the same person in one table or several."""
