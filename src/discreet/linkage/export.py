@@ -22,7 +22,7 @@ from discreet.linkage.folder import ProjectFolder, staged
 from discreet.linkage.matching.candidate_pairs import Clusters, Edges, cluster, load_candidates
 from discreet.linkage.progress import decision_times
 from discreet.linkage.project import Project
-from discreet.linkage.review.decisions import Answered, Verdict, answers_of
+from discreet.linkage.review.decisions import Answered, Verdict, answers_of, labels_of
 from discreet.linkage.review.views import CHOICES
 from discreet.sources.duckdb_scratch import connect, copy, literal, quote, translated
 from discreet.sources.export.recode import file_cell
@@ -113,20 +113,13 @@ def write_labels(store: Store, project: Project, path: Path) -> int:
         )
     if path.exists():
         raise UsageError(f"{path} exists already.", remedy="Give the name of a new file.")
-    found = load_candidates(home)
-    drawn = found.to_review if len(found.stands) else None
-    counts = (
-        {}
-        if drawn is None
-        else dict(zip(drawn.keys(home.records).tolist(), found.stands[found.stands > 0].tolist(), strict=True))
-    )
+    labels = load_candidates(home).of_sample(labels_of(answers_of(store, project)), home)
     ids = home.ids()
-    rows = []
-    for answered in answers_of(store, project):
-        first, second = answered.records
-        weight = 1.0 if drawn is None else counts.get(first * home.records + second)
-        if answered.verdict in ("same", "different") and weight is not None:
-            rows.append((ids[first], ids[second], int(answered.verdict == "same"), round(weight, 6)))
+    pairs = zip(labels.pairs.first.tolist(), labels.pairs.second.tolist(), strict=True)
+    rows = [
+        (ids[first], ids[second], int(same), round(weight, 6))
+        for (first, second), same, weight in zip(pairs, labels.same.tolist(), labels.weights.tolist(), strict=True)
+    ]
     path.touch(mode=0o600)
     _write_rows(path, LABELS, rows)
     return len(rows)
@@ -140,12 +133,21 @@ PERSON_KEY, PERSONS = "person.key", "persons.parquet"
 Rows = list[tuple[Any, ...]]
 
 
-def crosswalk(folder: ProjectFolder, clusters: Clusters, answers: Sequence[Answered]) -> tuple[Rows, Rows]:
+def pending_changes(folder: ProjectFolder, clusters: Clusters, answers: Sequence[Answered]) -> Rows | None:
+    """The persons whom the next crosswalk would merge or split; None before the first."""
+    if not (folder.path / "bridge" / PERSONS).exists():
+        return None
+    return crosswalk(folder, clusters, answers, keep=False)[1]
+
+
+def crosswalk(
+    folder: ProjectFolder, clusters: Clusters, answers: Sequence[Answered], *, keep: bool = True
+) -> tuple[Rows, Rows]:
     """A row per two records of one person, with the ids of both; and what has changed.
 
     A person keeps their id over runs: that of the last crosswalk that most of their records had. Where people were merged
     or split since then, the second list says so, for people to look at. A new id follows from a secret of the project
-    and says nothing about the person.
+    and says nothing about the person. Unless `keep`, the next crosswalk is compared with the same one again.
     """
     if any(table["id"] is None for table in folder.about["tables"]):
         raise UsageError(
@@ -168,7 +170,7 @@ def crosswalk(folder: ProjectFolder, clusters: Clusters, answers: Sequence[Answe
         own.execute(
             f"CREATE TEMP TABLE members AS SELECT record, place, id, cluster FROM ({ids}) JOIN clusters USING (record)"
         )
-        changed = _name_persons(own, folder)
+        changed = _name_persons(own, folder, keep=keep)
         names = f"[{', '.join(map(literal, folder.tables))}]"
         sides = "a.place < b.place" if folder.across else "a.record < b.record"
         rows: Rows = own.execute(
@@ -185,8 +187,8 @@ def crosswalk(folder: ProjectFolder, clusters: Clusters, answers: Sequence[Answe
     return rows, changed
 
 
-def _name_persons(own: Any, folder: ProjectFolder) -> Rows:
-    """Give each cluster the id of a person, and keep it for the next crosswalk; gives merges and splits."""
+def _name_persons(own: Any, folder: ProjectFolder, *, keep: bool) -> Rows:
+    """Give each cluster the id of a person, kept for the next crosswalk; gives merges and splits."""
     stored = folder.path / "bridge" / PERSONS
     earlier = (
         f"SELECT * FROM read_parquet({literal(str(stored))})"
@@ -211,13 +213,14 @@ def _name_persons(own: Any, folder: ProjectFolder) -> Rows:
             FROM named n LEFT JOIN kept k USING (cluster);
         """
     )
-    with tempfile.TemporaryDirectory(dir=stored.parent, prefix=".persons-") as private:
-        written = Path(private) / PERSONS
-        written.touch(mode=0o600)
-        rows = "SELECT record, person FROM members JOIN persons USING (cluster) ORDER BY record"
-        own.execute(f"COPY ({rows}) TO {literal(str(written))} (FORMAT parquet)")
-        written.chmod(0o600)
-        written.replace(stored)
+    if keep:
+        with tempfile.TemporaryDirectory(dir=stored.parent, prefix=".persons-") as private:
+            written = Path(private) / PERSONS
+            written.touch(mode=0o600)
+            rows = "SELECT record, person FROM members JOIN persons USING (cluster) ORDER BY record"
+            own.execute(f"COPY ({rows}) TO {literal(str(written))} (FORMAT parquet)")
+            written.chmod(0o600)
+            written.replace(stored)
     changed: Rows = own.execute(
         """
         SELECT s.person, p.person, CASE WHEN into_one > 1 THEN 'merged' ELSE 'split' END, n

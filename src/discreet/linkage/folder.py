@@ -318,7 +318,7 @@ def _check_encodings(desk: Any, name: str) -> None:
 
 @dataclass(frozen=True)
 class CleanedRecords:
-    """The records of a table as they would be imported, in a random order that is forgotten."""
+    """The records of a table as they would be imported, in a random order."""
 
     ids: list[str]
     values: list[tuple[str | None, ...]]
@@ -328,7 +328,7 @@ class CleanedRecords:
 def cleaned_records(
     source: Any, spec: LinkageSpec, *, like: str = "first", folded: Callable[[str, Kind], str] = lambda cell, _: cell
 ) -> CleanedRecords:
-    """Read a table with the columns of the first or second one of a link file, without importing it.
+    """Read a table by a link file, without importing it.
 
     `folded` makes of the expression of a cleaned value that of what is wanted.
     """

@@ -182,7 +182,7 @@ class ClkSchema:
         return list(zip(parts[::2], parts[1::2], strict=True))
 
     def encode(self, records: Iterable[Sequence[str | None]], names: Sequence[str], secret: bytes) -> list[str | None]:
-        """The encodings of records with these attributes, in base64; None of a record that lacks most of them.
+        """The encodings of records in base64; None where most attributes are missing.
 
         An encoding of few values would tell which they are by how often it occurs.
 
@@ -295,7 +295,7 @@ def write_encodings(
     source: Any, spec: LinkageSpec, *, schema: ClkSchema, secret: bytes, out: Path, like: str = "first",
     sensitive: bool = False,
 ) -> Encoded:  # fmt: skip
-    """Encode a table into a new CSV file of its ids and encodings, in a random order."""
+    """Encode a table into a new CSV file: ids and encodings, in random order."""
     if spec.encoded:
         raise UsageError(
             "The link file declares encodings, not what is encoded.", remedy="Give that of your own table."
@@ -325,7 +325,7 @@ def write_encodings(
 
 
 def read_secret(path: Path) -> bytes:
-    """The secret of the parties: the text of a file that only its owner can read."""
+    """The secret of the parties, from a file that only its owner can read."""
     try:
         secret = path.read_bytes().strip()
     except OSError as error:
@@ -344,7 +344,7 @@ def read_secret(path: Path) -> bytes:
 
 
 def new_secret(path: Path) -> bytes:
-    """Write a new secret of 256 random bits into a new file that only its owner can read."""
+    """Write 256 random bits into a new file that only its owner can read."""
     try:
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
             file.write(secrets.token_hex(32) + "\n")

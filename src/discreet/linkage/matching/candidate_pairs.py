@@ -77,6 +77,17 @@ class Candidates:
         """The pairs of one decision: `different`, `people` or `same`."""
         return self.pairs.where(self.decisions == DECISIONS.index(decision))
 
+    def of_sample(self, labels: Labels, folder: ProjectFolder) -> Labels:
+        """Labels of the label sample with their weights; all where there is no sample.
+
+        The others are no fair sample: people were given them because they are doubtful.
+        """
+        if not len(self.stands):
+            return labels
+        place, hit = labels.matched(self.pairs, folder)
+        drawn = self.stands[place] > 0
+        return Labels(labels.pairs.where(hit).where(drawn), labels.same[hit][drawn], self.stands[place][drawn])
+
     def to_dict(self) -> dict[str, Any]:
         """For JSON: counts, thresholds and expected errors."""
         return {

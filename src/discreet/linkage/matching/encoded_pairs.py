@@ -1,4 +1,4 @@
-"""Candidate pairs of encoded records, by the likeness of their Bloom filters; the machine decides all of them.
+"""Candidate pairs of encoded records by likeness; the machine decides all of them.
 
 Nobody can review such a pair: there is nothing to read. So the threshold is set by what the tables themselves show. Two
 records of one table are two people where every table has each person once. How often they are as alike as two records of
@@ -48,7 +48,7 @@ def likeness_of(weight: Any) -> Any:
 
 
 def dice(first: Filters, second: Filters) -> Floats:
-    """The Dice coefficient of every filter with every other: twice the common bits over all bits.
+    """The Dice coefficient of every filter with every other.
 
     >>> dice(np.array([[0b11110000]], dtype=np.uint8), np.array([[0b11000000]], dtype=np.uint8)).round(3).tolist()
     [[0.667]]
@@ -62,7 +62,10 @@ def dice(first: Filters, second: Filters) -> Floats:
 def alike_pairs(
     first: Filters, second: Filters, floor: float, *, same: bool = False
 ) -> tuple[Records, Records, Floats]:
-    """Places of filters that are at least so alike, tile by tile; with `same` the two are one table, and each pair counts once."""
+    """Places of filters that are at least so alike, tile by tile.
+
+    With `same` the two are one table, and each pair counts once.
+    """
     found: list[tuple[Records, Records, Floats]] = []
     for top in range(0, len(first), TILE):
         for left in range(top if same else 0, len(second), TILE):
@@ -110,7 +113,7 @@ def score_likeness(folder: ProjectFolder, floor: float) -> Pairs:
 
 
 def find_encoded(folder: ProjectFolder, *, seed: int) -> tuple[Pairs, Calibration, float]:
-    """Candidate pairs, how probable it is that they are more than chance, and the least likeness of a candidate."""
+    """Candidate pairs, the probability of their likeness, and the least likeness of a candidate."""
     if not folder.across:
         raise UsageError(
             "Encoded records are linked between tables that have every person once: two tables are needed.",

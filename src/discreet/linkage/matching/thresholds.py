@@ -88,7 +88,7 @@ def zones_by_errors(pairs: Pairs, *, false_same: float = FALSE_SAME, missed: flo
 
 
 def zones_without_people(pairs: Pairs, *, false_same: float = FALSE_SAME) -> Zones:
-    """The machine decides all pairs: the same from the first weight on from which no more than this share is wrong."""
+    """The machine decides all pairs, with no more than this share of wrong ones."""
     curve = _Curve.of(pairs)
     cuts = curve.cuts
     high = int(cuts[curve.false[cuts] <= false_same * (len(pairs) - cuts) + 1e-12][0])

@@ -317,24 +317,25 @@ class PairDisplay:
             return False
         return self.strict or cell.equal or not self._enough(_by_length(self.columns[j])[side.total])
 
-    def _enough(self, records: int) -> bool:
-        return self.meter.kappa == 1 or records >= self.meter.kappa
+    def _enough(self, values: int) -> bool:
+        return self.meter.kappa == 1 or values >= self.meter.kappa
 
 
 @lru_cache(maxsize=256)
 def _by_frequency(column: AttributeIndex) -> Mapping[str, int]:
-    """How many records have a value of each frequency."""
+    """How many values are of each frequency: a word for a single one would name it."""
     found: Counter[str] = Counter()
     for holders, values in zip(*np.unique(column.counts, return_counts=True), strict=True):
-        found[frequency(int(holders)).name] += int(holders) * int(values)
+        found[frequency(int(holders)).name] += int(values)
     return found
 
 
 @lru_cache(maxsize=256)
 def _by_length(column: AttributeIndex) -> Mapping[int, int]:
-    """How many records have a value of each length."""
-    lengths, records = np.unique(column.lengths, return_counts=True)
-    return Counter(dict(zip(lengths.tolist(), records.tolist(), strict=True)))
+    """How many values are of each length."""
+    spelt = np.unique(column.spelt, return_index=True)[1]
+    lengths, values = np.unique(column.lengths[spelt], return_counts=True)
+    return Counter(dict(zip(lengths.tolist(), values.tolist(), strict=True)))
 
 
 @lru_cache(maxsize=256)

@@ -330,6 +330,8 @@ REMARKS = {
     "to-settle": "The disputed pairs are assigned to the adjudicator.",
     "nothing-to-settle": "No pair is in dispute.",
     "learning": "The model is being trained on the decisions. Pairs are scored again when it is done.",
+    "sampled": "The label sample is drawn: reviewers get its pairs first. Assign them next.",
+    "adding": "The table is being added. Its pairs are found by the model that is there; assign them when it is done.",
     "project-closed": "The project is closed: no further cell is opened and no pair decided.",
     "discarded": "The project is discarded, and its uploads are deleted.",
     "decision-undone": "The decision is undone. Opened cells stay open.",

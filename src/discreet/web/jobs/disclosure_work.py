@@ -15,11 +15,22 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, select, update
 
 from discreet.errors import Refused
 from discreet.ledger.entry import timestamp
-from discreet.linkage import LinkageSpec, ProjectFolder, adopt_pairs, find_pairs, read_pairs, start_project
+from discreet.linkage import (
+    LinkageSpec,
+    ProjectFolder,
+    adopt_pairs,
+    find_pairs,
+    load_candidates,
+    read_labels,
+    read_pairs,
+    start_project,
+)
+from discreet.linkage.folder import add_table
+from discreet.linkage.matching.candidate_pairs import extended
 from discreet.linkage.project import project_of, register_project
 from discreet.linkage.review import reveal
 from discreet.linkage.review.decisions import answers_of, labels_of
@@ -287,14 +298,24 @@ def make_project(task: JobTask) -> JobOutcome:
     return JobOutcome(columns={"project": project.id}, useless=work.uploads)
 
 
+def score_project(task: JobTask) -> JobOutcome:
+    """Score pairs of an added table, or all by a model that has learned."""
+    return add_records(task) if task.asked.get("added") else retrain_model(task)
+
+
 def retrain_model(task: JobTask) -> JobOutcome:
     """Estimate the model from decisions, then score and divide the pairs by it."""
     work = cast(Work, task.job)
     with task.ledger.store.reading() as connection:
         project = project_of(connection.execute(select(PROJECT).where(PROJECT.c.id == work.project)).one())
-    labels = labels_of(answers_of(task.ledger.store, project))
-    task.tell("Learning from decisions", 0.2)
-    folder = ProjectFolder.open(project.folder)
+    folder, given = ProjectFolder.open(project.folder), task.asked.get("labels")
+    if given is None:
+        decided = labels_of(answers_of(task.ledger.store, project))
+        labels = load_candidates(folder).of_sample(decided, folder)
+    else:
+        same, weight = (name if name in given["columns"] else None for name in ("same", "weight"))
+        labels = read_labels(folder, _upload(task, given), same=same, weight=weight)
+    task.tell("Learning from labels", 0.2)
     candidates = find_pairs(folder, labels=labels, once=bool(task.asked.get("once")))
     candidates.save(folder)
     task.ledger.record(
@@ -304,6 +325,37 @@ def retrain_model(task: JobTask) -> JobOutcome:
         key=f"linkage-work:{work.id}",
         details={"labels": len(labels.same), "people": candidates.counts["people"], "calibrated": True},
     )
+    return JobOutcome(columns={"project": project.id}, useless=work.uploads)
+
+
+def add_records(task: JobTask) -> JobOutcome:
+    """Add a table, and link its records by the present model and thresholds."""
+    work, asked = cast(Work, task.job), task.asked
+    with task.ledger.store.reading() as connection:
+        project = project_of(connection.execute(select(PROJECT).where(PROJECT.c.id == work.project)).one())
+    folder = ProjectFolder.open(project.folder)
+    before = load_candidates(folder)
+    task.tell("Splitting off what is sensitive", 0.05)
+    if len(folder.sizes) == asked["before"]:  # otherwise an earlier attempt ended after that
+        side = folder.spec.sides[("first", "second").index(asked["like"])]
+        folder = add_table(folder, read(_upload(task, asked["added"]), side.policy), like=asked["like"])
+    new = folder.sizes[-1]
+    task.tell("Looking for pairs that may be one person", 0.3)
+    if not len(before.pairs) or before.pairs.second.max() < folder.records - new:
+        before = extended(folder, before, new=new)
+        before.save(folder)
+    task.ledger.record(
+        actor=work.asker,
+        event="linkage.project",
+        subject=project.subject,
+        key=f"linkage-work:{work.id}",
+        details={"act": "added", "records": new, **before.counts},
+        along=lambda connection: connection.execute(
+            update(PROJECT).where(PROJECT.c.id == project.id).values(records=folder.records)
+        ),
+    )
+    if not folder.spec.encoded:
+        reveal.prepare(project)
     return JobOutcome(columns={"project": project.id}, useless=work.uploads)
 
 

@@ -174,7 +174,7 @@ KINDS: dict[str, JobKind] = {
         JobKind("preflight", "preview a release", "disclosure_work:preview_plan", **_RELEASES),
         JobKind("release", "seal a release and make its copies", "disclosure_work:make_copies", **_RELEASES),
         JobKind("make", "make the project", "disclosure_work:make_project", **_LINKAGE),
-        JobKind("retrain", "retrain the model", "disclosure_work:retrain_model", **_LINKAGE),
+        JobKind("retrain", "score the pairs of a project", "disclosure_work:score_project", **_LINKAGE),
     )
 }  # fmt: skip
 REPORTED = tuple(kind.name for kind in KINDS.values() if kind.report)

@@ -106,7 +106,7 @@ def work_page(context: Here) -> Response:
     work: Work = context.loaded
     if work.state == "done" and work.project is not None:
         return go(f"/linkage/{work.project}", said="made")
-    if work.kind == "retrain":
+    if work.kind != "make":
         return go(f"/linkage/{work.project}")
     others = work.tables[1]["columns"] if len(work.tables) == 2 else []
     sent = context.form.fields.items() if context.problem else ()
@@ -228,10 +228,11 @@ DATES = {
 }
 NONE = ""
 HINTS: tuple[tuple[str, str], ...] = (
+    (r"ssn|national|soc_sec|insurance|phone", "fixed"),
     (r"(^|_)(id|key|record_?id|rec_id)$", "id"),
     (r"birth|born|dob|date", "date"),
     (r"^(sex|gender|race|ethnicity|state|title|marital.*)$", "category"),
-    (r"zip|postcode|postal|ssn|national|number|phone|soc_sec|insurance", "fixed"),
+    (r"zip|postcode|postal|number", "fixed"),
     (r"name|surname|given|family|street|address|city|suburb|town|initial", "string"),
 )
 FIRST_NAME, LAST_NAME = re.compile(r"given|first|forename", re.I), re.compile(r"sur|last|family", re.I)
@@ -252,13 +253,20 @@ def suggested(columns: Sequence[str], others: Sequence[str]) -> list[ColumnUse]:
     """The likely use of each column, by its name alone; no value is read.
 
     >>> [column.use for column in suggested(["id", "surname", "birth_date", "zip", "diagnosis"], [])]
-    ['id', 'string', 'date', 'fixed', 'out']
+    ['id', 'string', 'date', 'fixed', 'sensitive']
+    >>> [column.use for column in suggested(["patient_id", "visit_id", "national_id"], [])]
+    ['id', 'fixed', 'fixed']
     """
-    return [ColumnUse(place, name, _use(name), partner(name, others)) for place, name in enumerate(columns)]
+    uses = [_use(name) for name in columns]
+    uses = ["fixed" if use == "id" and "id" in uses[:place] else use for place, use in enumerate(uses)]
+    return [
+        ColumnUse(place, name, use, partner(name, others))
+        for place, (name, use) in enumerate(zip(columns, uses, strict=True))
+    ]
 
 
 def _use(name: str) -> str:
-    return next((use for pattern, use in HINTS if re.search(pattern, name, re.IGNORECASE)), "out")
+    return next((use for pattern, use in HINTS if re.search(pattern, name, re.IGNORECASE)), "sensitive")
 
 
 def partner(name: str, others: Sequence[str]) -> str:

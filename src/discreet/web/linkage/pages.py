@@ -14,7 +14,7 @@ from starlette.background import BackgroundTask
 from starlette.responses import FileResponse, Response
 
 from discreet.errors import DiscreetError
-from discreet.linkage.export import export
+from discreet.linkage.export import PERSONS, export
 from discreet.linkage.folder import ProjectFolder
 from discreet.linkage.matching.candidate_pairs import load_candidates
 from discreet.linkage.progress import Progress, WorkerProgress, progress
@@ -29,12 +29,13 @@ from discreet.report.linkage import accuracy_figure
 from discreet.report.toolkit.page import figure
 from discreet.web.accounts import accounts, second_approver
 from discreet.web.accounts.accounts import Account
-from discreet.web.datasets import dataset_page
+from discreet.web.datasets import dataset_page, inspection
 from discreet.web.framework.context import Context, Here, by_number, go, or_again
 from discreet.web.framework.forms import Strict
 from discreet.web.framework.problems import Problem, problem_of
 from discreet.web.framework.route import ApiGet, Page, Route, Submit
-from discreet.web.linkage import new_project, review, store, study, thresholds
+from discreet.web.linkage import exchange, new_project, review, store, study, thresholds
+from discreet.web.linkage.exchange import LIKE, open_project
 from discreet.web.linkage.new_project import limit
 from discreet.web.linkage.review import label_of, meters, written
 from discreet.wording import brief_percent as percent
@@ -65,9 +66,17 @@ def project_page(context: Here) -> Response:
     current = progress(context.site.ledger, project)
     try:  # what was imported, and who decides which candidate pairs, in numbers
         home = ProjectFolder.open(project.folder)
-        tables, counts = home.about["tables"], load_candidates(home).counts
+        tables, found = home.about["tables"], load_candidates(home)
+        counts = found.counts
         sensitive = sum(len(table["sensitive"]) for table in tables)
         folder = {"problem": "", "tables": tables, "sizes": home.sizes, "counts": counts, "sensitive": sensitive}
+        folder |= {
+            "sample": int((found.stands > 0).sum()),
+            "scored": found.zones is not None,
+            "encoded": home.spec.encoded,
+        }
+        folder |= {"ids": all(table["id"] for table in tables), "model": found.model is not None or home.spec.encoded}
+        folder |= {"walked": (home.path / "bridge" / PERSONS).exists()}
     except DiscreetError as error:
         folder = {"problem": problem_of(error).problem, "tables": [], "counts": None, "sensitive": 0}
     answers = answers_of(context.site.store, project)
@@ -100,6 +109,8 @@ def project_page(context: Here) -> Response:
         accuracy_curve=None if costs is None else figure(accuracy_figure(costs), ""),
         conditions=CONDITIONS,
         consent=CONSENT,
+        like=LIKE,
+        encodings=inspection.ENCODINGS,
     )
 
 
@@ -131,7 +142,7 @@ def in_state(error: Exception) -> Problem:
 @or_again(project_page, in_state)
 def assign(context: Here) -> Response:
     """Assign pairs to reviewers, within limits."""
-    project, form = _open(context), context.form
+    project, form = open_project(context), context.form
     chosen = form.choices("worker", [account.name for account in reviewers(context)])
     if not chosen:
         raise Problem(422, "No reviewer is chosen.", remedy="Choose at least one reviewer.")
@@ -169,7 +180,7 @@ def limits_within(context: Context, project: Project, workers: Sequence[str]) ->
 @or_again(project_page, in_state)
 def withdraw(context: Here) -> Response:
     """Take back the pairs that a reviewer has not decided."""
-    project = _open(context)
+    project = open_project(context)
     worker = context.form.text("worker", empty=False)
     assignments.withdraw(context.site.ledger, project, worker, actor=context.owner.name)
     return go(f"/linkage/{project.id}", said="pairs-withdrawn")
@@ -178,7 +189,7 @@ def withdraw(context: Here) -> Response:
 @or_again(project_page, in_state)
 def settle(context: Here) -> Response:
     """Give disputed pairs to an adjudicator who has not seen them."""
-    project, form = _open(context), context.form
+    project, form = open_project(context), context.form
     chosen = form.choice("worker", [account.name for account in reviewers(context)])
     limits = limits_within(context, project, [chosen])
     asked = limits if limits != Limits() else None
@@ -189,7 +200,7 @@ def settle(context: Here) -> Response:
 @or_again(project_page, in_state)
 def learn(context: Here) -> Response:
     """Train the model on the decisions of reviewers."""
-    project = _open(context)
+    project = open_project(context)
     labels = labels_of(answers_of(context.site.store, project))
     if len(labels.same) < ENOUGH_LABELS or labels.same.all() or not labels.same.any():
         words = f"{len(labels.same)} pairs are decided so far, which is too few to learn from."
@@ -210,7 +221,7 @@ def learn(context: Here) -> Response:
 def take_away(context: Here) -> Response:
     """Export decisions, clusters, linked table and disclosure log as an archive; recorded first."""
     project, form = context.loaded, context.form
-    chosen = {"unfinished": form.text("unfinished") == "yes", "everybody": form.text("everybody") == "yes"}
+    chosen = {name: form.text(name) == "yes" for name in ("unfinished", "everybody", "keys")}
     folder = Path(tempfile.mkdtemp(prefix="export-", dir=context.site.places.folder.path))
     try:
         export(context.site.ledger, project, folder / "export", actor=context.owner.name, form="csv", **chosen)
@@ -232,13 +243,6 @@ def close(context: Here) -> Response:
     if project.state == "open":
         close_project(context.site.ledger, project, actor=context.owner.name)
     return go(f"/linkage/{project.id}", said="project-closed")
-
-
-def _open(context: Context) -> Project:
-    project: Project = context.loaded
-    if project.state != "open":
-        raise Problem(409, "The project is closed.", remedy="Its results can still be exported.")
-    return project
 
 
 # -- API --------------------------------------------------------------------------------------------------------------
@@ -358,6 +362,23 @@ LINKAGE_ROUTES: tuple[Route, ...] = (
     Submit(f"{_AT}/assign", "linkage.manage", assign, loads=PROJECT),
     Submit(f"{_AT}/withdraw", "linkage.manage", withdraw, loads=PROJECT),
     Submit(f"{_AT}/settle", "linkage.manage", settle, loads=PROJECT),
+    Submit(f"{_AT}/sample", "linkage.manage", or_again(project_page, in_state)(exchange.draw_sample), loads=PROJECT),
+    Submit(f"{_AT}/labels", "linkage.take", or_again(project_page, in_state)(exchange.labels_out), loads=PROJECT),
+    Page(f"{_AT}/changes", "linkage.take", exchange.changes_page, loads=PROJECT),
+    Submit(
+        f"{_AT}/labelled",
+        "linkage.manage",
+        or_again(project_page, in_state)(exchange.labels_in),
+        loads=PROJECT,
+        body="upload",
+    ),
+    Submit(
+        f"{_AT}/add",
+        "linkage.manage",
+        or_again(project_page, in_state)(exchange.add_records),
+        loads=PROJECT,
+        body="upload",
+    ),
     Submit(f"{_AT}/learn", "linkage.manage", learn, loads=PROJECT),
     Submit(f"{_AT}/export", "linkage.take", take_away, loads=PROJECT),
     Submit(f"{_AT}/study/begin", "linkage.manage", or_again(project_page, in_state)(study.begin), loads=PROJECT),

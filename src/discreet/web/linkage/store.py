@@ -137,8 +137,8 @@ class Work(Queued):
 
     @property
     def files(self) -> list[dict[str, Any]]:
-        """Tables and pairs that were uploaded for it."""
-        given = [*self.tables, *([self.asked["pairs"]] if self.asked.get("pairs") else [])]
+        """Tables, pairs and labels that were uploaded for it."""
+        given = [*self.tables, *(self.asked[role] for role in ("pairs", "labels", "added") if self.asked.get(role))]
         return [file for file in given if file.get("upload")]
 
     @property
@@ -170,7 +170,7 @@ def _works(connection: Connection, which: Any) -> list[Work]:
 def add_work(
     connection: Connection, *, kind: str, name: str, account: int, asked: dict[str, Any], project: int | None = None
 ) -> int:
-    """New work: a project whose columns are declared next, or retraining at once."""
+    """New work: a project whose columns are declared next, or retraining and adding at once."""
     values = {
         "kind": kind,
         "name": name,

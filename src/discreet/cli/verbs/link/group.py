@@ -83,7 +83,7 @@ def project_named(ledger: Ledger, name: str) -> Project:
 
 
 def project_to_export(ledger: Ledger, name: str, actor: str) -> Project:
-    """A project by its name; one of which people decide nothing need not be assigned, and is registered now."""
+    """A project by its name; registered now if people decide nothing in it."""
     from discreet.linkage.folder import ProjectFolder
     from discreet.linkage.matching.candidate_pairs import load_candidates
     from discreet.linkage.project import register_project
