@@ -109,6 +109,25 @@ def test_a_month_later_the_same_model_links_new_records(local: Ledger, tmp_path:
     assert {(row["first_table"], row["second_table"]) for row in walk} >= {("first", "second"), ("first", "table3")}
 
 
+def test_each_further_table_has_every_person_once_too(home: ProjectFolder) -> None:
+    """Two records of the third table that are like one of the first: the surer one keeps it, in each pair of tables."""
+    later = add_table(home, table(["c1", "c2"], ["Ann Lee 1980-01-01", "Anne Lee 1980-01-01"]))
+    a, b, c, d = (later.ids().index(name) for name in ("a1", "b1", "c1", "c2"))
+    pairs = Pairs.of([a, a, a, b, b], [b, c, d, c, d], [9.0, 9.0, 8.0, 9.0, 8.0])
+    found = adopt_pairs(later, pairs, once=True, review=0)
+    same = {
+        (one, other)
+        for one, other in zip(
+            *(side.tolist() for side in (found.decided("same").first, found.decided("same").second)), strict=True
+        )
+    }
+    assert same == {(a, b), (a, c), (b, c)}
+    found.save(later)
+    crowd = cluster(later.records, np.array([[a, c], [a, d]]), once_per_table=later.sizes)
+    assert len(crowd.crowded) == 1
+    assert not len(cluster(later.records, np.array([[a, b], [a, c]]), once_per_table=later.sizes).crowded)
+
+
 def test_what_cannot_be_added_is_refused(home: ProjectFolder) -> None:
     adopt_pairs(home, Pairs.of([0], [3], [5.0])).save(home)
     with pytest.raises(UsageError, match="no model"):

@@ -12,6 +12,7 @@ import random
 import string
 import tempfile
 from collections.abc import Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,13 @@ from hypothesis import strategies as st
 
 from discreet.errors import Refused
 from discreet.ledger import Ledger
+from discreet.linkage import Index, Meter
 from discreet.linkage.review import reveal as door
 from discreet.linkage.review.assignments import Limits, assign
+from discreet.linkage.review.views import PairDisplay
 from tests.examples import examples
+from tests.linkage.people import KINDS, with_errors
+from tests.linkage.people import people as register
 from tests.linkage.worlds import folder_of, registered
 
 NAMES = ["given", "family"]
@@ -204,3 +209,44 @@ def test_at_most_five_prices_are_quoted(kappa: int) -> None:
         if cell["next"]
     }
     assert len(quoted) <= 5
+
+
+@pytest.mark.parametrize(("kappa", "strict"), [(1, False), (5, False), (1, True)])
+def test_cells_that_look_alike_are_quoted_alike(kappa: int, strict: bool) -> None:
+    """So every value that fits a masked cell fits it after its price, too: the price tells nothing that the display does not."""
+    records = register(400, seed=8)
+    rng = random.Random(8)
+    again = [with_errors(record, rng) for record in records[:150]]
+    index = Index.build([*records, *again], KINDS, names=["given_name", "surname"], formats=("MM/DD/YYYY",))
+    looks: dict[Any, set[Any]] = {}
+    for place in range(150):
+        pair = index.pair(place, 400 + place)
+        display = PairDisplay(index.columns, pair, pair.masked, Meter(150, len(KINDS), kappa), strict)
+        for j, name in enumerate(pair.attributes):
+            if (mode := pair.next_mode(pair.masked, name)) is None:
+                continue
+            after = pair.opened(pair.masked, name, mode)
+            rows = tuple((row.text, row.words, row.frequency) for row in display.rows(j))
+            quote = display.most(after, Fraction(0))
+            looks.setdefault((j, mode, rows, display.marks(j)), set()).add((quote.parts, quote.characters))
+    assert max(map(len, looks.values())) == 1
+    assert len(looks) > 10
+
+
+def test_a_word_that_one_name_alone_has_is_left_out() -> None:
+    """Of 200 people of one name, the word "very common" would name it; with kappa a word stands for several names."""
+    people: list[Person] = [
+        {"given": "Mary", "family": "Hill", "born": "1964-08-01", "sex": "F", "number": str(at)} for at in range(200)
+    ]
+    people += [
+        {"given": f"Z{chr(97 + at)}", "family": f"Y{chr(97 + at)}", "born": None, "sex": "M", "number": None}
+        for at in range(9)
+    ]
+    words = {
+        kappa: [
+            json.loads(said)["cells"][1]["rows"][0]["frequency"]
+            for said in before_paying(people, strict=False, kappa=kappa)
+        ]
+        for kappa in (1, 2)
+    }
+    assert words == {1: ["very-common"] * 2, 2: [None] * 2}

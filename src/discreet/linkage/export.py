@@ -347,7 +347,7 @@ def clusters_of(home: ProjectFolder, answers: Sequence[Answered]) -> Clusters:
             answered.records for answered in answers if meant.get(answered.gold, answered.verdict) == verdict
         )
         decided[verdict] = np.concatenate([people, np.stack([machine.first, machine.second], axis=1)[alone]])
-    once = home.sizes[0] if candidates.once else None
+    once = home.sizes if candidates.once else None
     return cluster(home.records, decided["same"], decided["different"], once_per_table=once)
 
 

@@ -89,9 +89,10 @@ def by_topic(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
         if candidates.floor is not None and candidates.labels == 0:
             yield topic("errors", *_chance(zones))
             return
-        yield topic("errors", *_errors(zones))
+        yield topic("errors", *_errors(zones, drawn=bool(waiting)))
         headline = UNCALIBRATED
         step = "Draw a label sample with `--sample 200`, have people review it, and give their answers with `--labels`."
+        step = "Give the answers to the label sample with `--labels`." if waiting else step
         if candidates.calibration is not None:
             headline = f"Probabilities are calibrated by {plural(candidates.calibration.labels, 'label')}."
             step = "Calibrate again when people have decided more pairs."
@@ -122,7 +123,7 @@ def _chance(zones: Zones) -> tuple[str, str]:
     return stated, "Add --one-to-one where it is true. A larger --false-same misses fewer."
 
 
-def _errors(zones: Zones) -> tuple[str, str]:
+def _errors(zones: Zones, *, drawn: bool) -> tuple[str, str]:
     """What is known about the machine's errors, and what to do about them."""
     if zones.false_same_most is None or zones.missed_most is None:
         guess = (
@@ -130,7 +131,8 @@ def _errors(zones: Zones) -> tuple[str, str]:
             f"({brief_percent(zones.false_same_share)} of those it calls the same), and to miss {zones.missed:,.1f} "
             f"({brief_percent(zones.missed_share)} of the true candidate pairs). {GUESS}"
         )
-        return guess, "Draw a label sample with `--sample 200` before you rely on it."
+        step = "Have the label sample reviewed" if drawn else "Draw a label sample with `--sample 200`"
+        return guess, f"{step} before you rely on it."
     bound = (
         f"By the label sample at most {brief_percent(zones.false_same_most)} of the pairs that the machine calls the same are not "
         f"(expected: {zones.false_same:,.1f} pairs), and it misses at most {brief_percent(zones.missed_most)} of the true candidate "

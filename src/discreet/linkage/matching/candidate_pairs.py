@@ -258,17 +258,26 @@ def load_candidates(folder: ProjectFolder) -> Candidates:
 def _candidates(folder: ProjectFolder, pairs: Pairs, zones: Zones, labels: Labels | None, **more: Any) -> Candidates:
     decisions = zones.of(pairs)
     if more["once"]:
-        if not folder.two:
+        if not folder.across:
             raise UsageError(
-                "Only two tables can each have every person once.",
+                "Only different tables can each have every person once.",
                 remedy="Leave it out where duplicates are looked for.",
             )
-        decisions = _once(pairs, decisions)
+        decisions = once_between_tables(folder, pairs, decisions)
     if folder.spec.encoded:  # where equally alike pairs compete for a record, nobody could look which one it is
         decisions = np.where(decisions == 1, np.int8(0), decisions)
     if labels is not None:
         zones = stated_by_sample(zones, decisions, pairs, labels, folder)
     return Candidates(pairs, decisions, zones, **more)
+
+
+def once_between_tables(folder: ProjectFolder, pairs: Pairs, decisions: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
+    """Decisions where every record has one partner at most in each other table."""
+    found, first, second = decisions.copy(), folder.table_of(pairs.first), folder.table_of(pairs.second)
+    for one, other in {*zip(first.tolist(), second.tolist(), strict=True)}:
+        between = (first == one) & (second == other)
+        found[between] = _once(pairs.where(between), decisions[between])
+    return found
 
 
 def _once(pairs: Pairs, decisions: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
@@ -303,8 +312,11 @@ def extended(folder: ProjectFolder, before: Candidates, *, new: int, backend: Ba
     }
     both = replace(before.pairs, **parts)
     order = np.lexsort((both.second, both.first))
-    decisions = np.concatenate([before.decisions, before.zones.of(fresh)])[order]
-    return Candidates(both.where(order), decisions, before.zones, before.model, before.calibration, floor=before.floor)
+    decided = before.zones.of(fresh)
+    decided = once_between_tables(folder, fresh, decided) if before.once else decided
+    decided = np.where(decided == 1, np.int8(0), decided) if folder.spec.encoded else decided
+    parts = {"decisions": np.concatenate([before.decisions, decided])[order], "stands": np.zeros(0)}
+    return replace(before, pairs=both.where(order), **parts)
 
 
 def changes(folder: ProjectFolder, before: Candidates, after: Candidates) -> list[tuple[str, str, int]]:
@@ -358,12 +370,12 @@ class Clusters:
 
 
 def cluster(
-    records: int, same: Edges, different: Edges | None = None, *, once_per_table: int | None = None
+    records: int, same: Edges, different: Edges | None = None, *, once_per_table: int | Sequence[int] | None = None
 ) -> Clusters:
     """Connected components of the pairs decided same, checked against the pairs decided different.
 
     `same` and `different` have one row of two record numbers per pair. Where each table has every person once at most,
-    `once_per_table` is the number of records of the first table.
+    `once_per_table` is the number of records of the first table, or of each.
 
     >>> import numpy as np
     >>> found = cluster(4, np.array([[0, 1], [1, 2]]), np.array([[0, 2]]))
@@ -375,7 +387,8 @@ def cluster(
     against = apart[of[apart[:, 0]] == of[apart[:, 1]]]
     crowded = np.zeros(0, dtype=np.int64)
     if once_per_table is not None:
-        counted = [np.unique(part, return_counts=True) for part in (of[:once_per_table], of[once_per_table:])]
+        tables = np.split(of, np.cumsum(once_per_table))
+        counted = [np.unique(part, return_counts=True) for part in tables]
         crowded = np.unique(np.concatenate([labels[counts > 1] for labels, counts in counted]))
     return Clusters(of, against, crowded)
 

@@ -148,12 +148,16 @@ def labels(project: str, out: Path, address: str | None) -> CommandResult:
     of the sample are written.
     """
     from discreet.linkage.export import write_labels
+    from discreet.linkage.folder import ProjectFolder
+    from discreet.linkage.matching.candidate_pairs import load_candidates
 
     with opened_ledger(address) as ledger:
-        count = write_labels(ledger.store, project_named(ledger, project), out)
+        labelled = project_named(ledger, project)
+        count = write_labels(ledger.store, labelled, out)
+    once = " --one-to-one" if load_candidates(ProjectFolder.open(labelled.folder)).once else ""
     return CommandResult(
         lambda: {"labels": count, "file": str(out)},
         [f"{count:,} labels."],
         notes=[f"Wrote {out}. It names pairs of people by their ids: keep it as you keep the tables."],
-        next_step=f"discreet link pairs {project} --labels {out}",
+        next_step=f"discreet link pairs {project}{once} --labels {out}",
     )
