@@ -20,15 +20,8 @@ if TYPE_CHECKING:
     from discreet.linkage.masking.text import MARKS, Mark
     from discreet.linkage.matching.backends import DuckDBBackend, SparkBackend
     from discreet.linkage.matching.blocking import Blocking, Rule, suggest_rules
-    from discreet.linkage.matching.candidate_pairs import (
-        Candidates,
-        Clusters,
-        adopt_pairs,
-        cluster,
-        find_pairs,
-        load_candidates,
-        one_to_one,
-    )
+    from discreet.linkage.matching.candidate_pairs import Candidates, adopt_pairs, find_pairs, load_candidates
+    from discreet.linkage.matching.clusters import Clusters, cluster, one_to_one
     from discreet.linkage.matching.pairs import Labels, Pairs, read_labels, read_pairs, sample_to_label
     from discreet.linkage.matching.splink_model import Model, retrain, score_pairs, train
     from discreet.linkage.matching.thresholds import (
@@ -52,7 +45,8 @@ _NAMES = {
     "masking.text": "MARKS Mark",
     "matching.backends": "DuckDBBackend SparkBackend",
     "matching.blocking": "Blocking Rule suggest_rules",
-    "matching.candidate_pairs": "Candidates Clusters adopt_pairs cluster find_pairs load_candidates one_to_one",
+    "matching.candidate_pairs": "Candidates adopt_pairs find_pairs load_candidates",
+    "matching.clusters": "Clusters cluster one_to_one",
     "matching.pairs": "Labels Pairs read_labels read_pairs sample_to_label",
     "matching.splink_model": "Model retrain score_pairs train",
     "matching.thresholds": "Calibration Zones calibrate calibration_error distribution zones_by_capacity zones_by_errors",

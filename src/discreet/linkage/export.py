@@ -19,7 +19,8 @@ from discreet.errors import Refused, UsageError
 from discreet.kernel.serialise import json_of
 from discreet.ledger import Ledger
 from discreet.linkage.folder import ProjectFolder, staged
-from discreet.linkage.matching.candidate_pairs import Clusters, Edges, cluster, load_candidates
+from discreet.linkage.matching.candidate_pairs import load_candidates
+from discreet.linkage.matching.clusters import Clusters, Edges, cluster
 from discreet.linkage.progress import decision_times
 from discreet.linkage.project import Project
 from discreet.linkage.review.decisions import Answered, Verdict, answers_of, labels_of

@@ -25,7 +25,8 @@ from discreet.linkage import (
     one_to_one,
     start_project,
 )
-from discreet.linkage.matching.candidate_pairs import _once, components
+from discreet.linkage.matching.candidate_pairs import _once
+from discreet.linkage.matching.clusters import components
 from tests.linkage.conftest import Sample
 
 
