@@ -121,7 +121,7 @@ def test_once_needs_two_tables_and_loading_needs_pairs(sample: Sample, tmp_path:
     from tests.linkage.test_folder import SPEC, table
 
     folder = start_project(f"{tmp_path}/p", table(30), spec=SPEC)
-    with pytest.raises(UsageError, match="two tables"):
+    with pytest.raises(UsageError, match="different tables"):
         adopt_pairs(folder, Pairs.of([0], [1], [3.0]), once=True)
     with pytest.raises(UsageError, match="no candidate pairs yet"):
         load_candidates(folder)
