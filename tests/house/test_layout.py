@@ -198,7 +198,7 @@ def test_a_path_without_a_circle_is_no_cycle() -> None:
 
 MOST_MODULES, MOST_LINES = 17, 450
 """Modules of a folder, and lines of a module."""
-FILES, LINES, CALLED_ONCE = 490, 106_000, 0.40
+FILES, LINES, CALLED_ONCE = 495, 108_000, 0.40
 """Files and lines of the package, and the share of private functions that are used once.
 
 Moves and merges make them smaller; a feature that needs a module of its own raises FILES in its own commit.
