@@ -277,7 +277,7 @@ def _import(
                     remedy="Choose a column that is different in every row, or remove `id` from the link file.",
                 )
             if spec.encoded:
-                _check_encodings(desk, table.name)
+                check_encodings(desk, table.name)
             # Each part in an order of its own.
             seats = f"SELECT *, {before} + row_number() OVER (ORDER BY seat) - 1 AS record FROM {BROUGHT}"
             names = ", ".join(f"a{j} AS {quote(name)}" for j, name in enumerate(spec.names))
@@ -305,7 +305,7 @@ def _import(
     }
 
 
-def _check_encodings(desk: Any, name: str) -> None:
+def check_encodings(desk: Any, name: str) -> None:
     """Stop where a cell is no encoding, or encodings differ in length; none is shown."""
     shaped = "regexp_full_match(a0, '[A-Za-z0-9+/]+={0,2}') AND length(a0) % 4 = 0"
     wrong, lengths = desk.run(

@@ -87,7 +87,7 @@ def by_topic(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
             else "Nobody can review encoded records: there is nothing to read.",
         )
         if candidates.floor is not None and candidates.labels == 0:
-            yield topic("errors", *_chance(zones))
+            yield topic("errors", *errors_by_chance(zones))
             return
         yield topic("errors", *_errors(zones, drawn=bool(waiting)))
         headline = UNCALIBRATED
@@ -107,7 +107,7 @@ def by_topic(candidates: Candidates) -> Iterator[tuple[str, Finding]]:
         )
 
 
-def _chance(zones: Zones) -> tuple[str, str]:
+def errors_by_chance(zones: Zones) -> tuple[str, str]:
     """What the tables themselves say about the errors among encoded records."""
     if not zones.same:
         return (

@@ -155,7 +155,7 @@ class ClkSchema:
         _known(config["kdf"], "type hash salt info keySize", "kdf")
         if config["kdf"]["type"] != "HKDF" or config["kdf"].get("hash", "SHA256") not in ("SHA256", "SHA512"):
             raise ValueError("its keys are not derived by HKDF with SHA256 or SHA512")
-        features = tuple(_feature(each) for each in content["features"])
+        features = tuple(feature_of(each) for each in content["features"])
         used = [feature.name for feature in features if feature.format]
         if sorted(used) != sorted(names):
             raise ValueError("its features are not the attributes of the link file")
@@ -233,7 +233,7 @@ def _known(section: dict[str, Any], keys: str, where: str) -> None:
         raise ValueError(f"{where} has a key that is not understood here: {min(unknown)}")
 
 
-def _feature(content: dict[str, Any]) -> Feature:
+def feature_of(content: dict[str, Any]) -> Feature:
     """A feature of a schema; its format is empty where it is ignored."""
     if content.get("ignored"):
         return Feature(content["identifier"], "", 0)

@@ -143,7 +143,7 @@ def find_pairs(
             folder.reviewable()
         if rules is not None:
             raise UsageError("Encoded records have no attributes for rules.", remedy="Leave out --rule.")
-        return _find_encoded(folder, seed=seed, labels=labels, false_same=false_same, once=once)
+        return candidates_encoded(folder, seed=seed, labels=labels, false_same=false_same, once=once)
     desk = backend or DuckDBBackend(folder)
     counting = desk if isinstance(desk, DuckDBBackend) else DuckDBBackend(folder)
     blocking = (
@@ -166,7 +166,7 @@ def find_pairs(
     return sampled(found, sample, seed=seed) if sample else found
 
 
-def _find_encoded(
+def candidates_encoded(
     folder: ProjectFolder, *, seed: int, labels: Labels | None, false_same: float, once: bool
 ) -> Candidates:
     """Candidates among encoded records: the machine decides all of them by their likeness."""

@@ -112,11 +112,11 @@ def add(project: Path, source: str, like: str) -> CommandResult:
             heading(f"{added['name']}: {added['records']:,} records added"),
             table(["decided", "new pairs"], [(way, f"{count:,}") for way, count in counts.items()], numeric=(1,)),
         ],
-        next_step=_after(project, encoded=folder.spec.encoded),
+        next_step=step_after(project, encoded=folder.spec.encoded),
     )
 
 
-def _after(project: Path, *, encoded: bool) -> str:
+def step_after(project: Path, *, encoded: bool) -> str:
     return (
         f"discreet link export {project} --out FOLDER --keys"
         if encoded
