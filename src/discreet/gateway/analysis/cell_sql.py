@@ -261,7 +261,8 @@ class CellSql:
 
     def _added(self, quantity: Quantity) -> str:
         """What a row adds to a quantity."""
-        factors = quantity.measures * 2 if quantity.tag == "square" else quantity.measures
+        first = quantity.measures[:1]  # the second of a sum or square only says whose rows count
+        factors = {"sum": first, "square": first * 2}.get(quantity.tag, quantity.measures)
         if not self._merged:
             return " * ".join(map(self._measure, factors))
         public = " * ".join(self._value(one) for one in factors if not one.sensitive)
