@@ -58,6 +58,8 @@ def test_a_result_is_reduced_in_three_ways(folder: Path, way: str, rows: int, em
     again = run(folder, "score", "less.csv", *OPTIONS, "--limit", "1", "--json")
     assert again.returncode == 0, "what is written is within the limit"
     assert json.loads(again.stdout)["value"] == pytest.approx(found["after"])
+    twice = run(folder, "reduce", "less.csv", *OPTIONS, "--limit", "1", f"--{way}", "--out", "twice.csv", "--json")
+    assert json.loads(twice.stdout)["before"] == pytest.approx(found["after"]), "a coarse result is known again"
 
 
 def test_a_result_that_scores_exactly_the_limit_is_within_it(folder: Path) -> None:

@@ -136,13 +136,14 @@ class ReducedResult:
 def reduced(
     result: Any, way: str, *, source: Any, limit: float, rules: Mapping[str, Rule] | None = None, **settings: Any
 ) -> ReducedResult:
-    """A table reduced in one of the `WAYS`, with its score before and after."""
-    before = score(result, source=source, **settings)
+    """A table reduced in one of the `WAYS`, with its score before and after; it may be written coarsely already."""
+    as_given = as_written(source, result, rules, settings["sensitivity"]) if rules else source
+    before = score(result, source=as_given, **settings)
     if way == "generalise":
         rows, after = generalised(result, source=source, limit=limit, rules=rules, **settings)
     else:
-        rows = {"rows": reduce_rows, "cells": reduce_cells}[way](result, source=source, limit=limit, **settings)
-        after = score(rows, source=source, **settings).value if rows else 0.0
+        rows = {"rows": reduce_rows, "cells": reduce_cells}[way](result, source=as_given, limit=limit, **settings)
+        after = score(rows, source=as_given, **settings).value if rows else 0.0
     empty = sum(row.get(name) is None for row in rows for name in before.plan.sensitive) if way == "cells" else 0
     # Sums of floats may come out the least bit above a limit that they are at.
     after = min(after, limit) if within(after, limit) else after

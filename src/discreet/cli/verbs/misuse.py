@@ -210,7 +210,7 @@ def reduce(
       discreet misuse reduce result.csv --source customers.parquet --policy policy.toml --limit 1 --cells --out less.csv
       discreet misuse reduce result.csv --source customers.parquet --policy policy.toml --limit 1 --generalise --out less.csv
     """
-    from discreet.misuse.reduction import WAYS, as_written, reduced
+    from discreet.misuse.reduction import WAYS, reduced
     from discreet.misuse.result_formats import as_csv
     from discreet.misuse.scorer import settings_by_policy
     from discreet.sources import read
@@ -229,8 +229,6 @@ def reduce(
     given = read(result, policy=written_like(policy))
     with working(f"Reducing {given.name}"):
         settings = settings_by_policy(people, policy, x=x, context=context, factor=factor)
-        if way != "generalise":
-            settings["source"] = as_written(settings["source"], given, policy.rules, settings["sensitivity"])
         found = reduced(given, way, limit=limit, rules=policy.rules, **settings)
     write_text(out, as_csv(found.rows, given.columns, policy.delimiter or ","))
     return CommandResult(

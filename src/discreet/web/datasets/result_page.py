@@ -81,7 +81,8 @@ def _shown(context: Context, found: dict[str, Any] | None) -> Response:
 def score_result(context: Here) -> Response:
     """The misuse score of an uploaded result."""
     with _given(context) as (given, settings):
-        scored = score(given, **settings)
+        source = as_written(settings["source"], given, _policy(context).rules, settings["sensitivity"])
+        scored = score(given, **{**settings, "source": source})
         found = {
             "value": scored.value, "rows": scored.rows, "record_score": scored.record_score,
             "normalised": scored.normalised, "top": scored.top,
@@ -129,8 +130,6 @@ def _given(context: Context) -> Iterator[tuple[Table, dict[str, Any]]]:
             people = context.site.places.bare(context.loaded, replace(policy, rules={}))
             settings = settings_by_policy(people, policy, x=x, factor=factor)
             given = read(path, policy=Policy(delimiter=policy.delimiter, encoding=policy.encoding))
-            if form.text("way") != "generalise":
-                settings["source"] = as_written(settings["source"], given, policy.rules, settings["sensitivity"])
             yield given, settings
     finally:
         context.site.places.folder.forget([path.name])
