@@ -81,7 +81,7 @@ def runtime(study: FmdpStudy) -> Figure:
         float(one) for one in PRINTED_SECONDS.values()
     ]
     axes = Axes(
-        logarithmic(list(map(float, LISTS))),
+        replace(logarithmic(list(map(float, LISTS))), ticks=tuple(map(float, LISTS))),
         logarithmic(every),
         "Size of the external dataset",
         "Runtime in seconds, 5,000 records",
