@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import discreet
 from discreet.kernel import AnyValue
 from discreet.risk import giveaways as room
-from discreet.risk.giveaways import coarser_at, giveaways, singling_columns
+from discreet.risk.giveaways import SinglesOut, giveaways, singling_columns
 from tests.cli.test_commands import run
 
 ROWS = 2_000
@@ -51,7 +51,7 @@ def policy(**roles: str) -> discreet.Policy:
 
 def pairs(levels: dict[str, int], **roles: str) -> dict[tuple[str, str], bool]:
     known = policy(**roles)
-    found = giveaways(discreet.read(people(), policy=known), coarser_at(known, levels))
+    found = giveaways(discreet.read(people(), policy=known), levels)
     return {(one.column, one.quasi): one.exact for one in found}
 
 
@@ -87,7 +87,7 @@ def test_few_rows_give_nothing_away() -> None:
         {"columns": {"age": {"role": "quasi", "hierarchy": {"any": "*"}}, "other": {"role": "other"}}}
     )
     assert isinstance(known.rule("age"), AnyValue)
-    assert giveaways(discreet.read(frame, policy=known), {"age": None}) == ()
+    assert giveaways(discreet.read(frame, policy=known)) == ()
 
 
 def test_the_commands_warn_in_words_json_and_report(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_a_number_that_counts_along_with_postcodes_of_their_own_gives_them_away(
         "wage": {"role": "sensitive"},
     }
     known = discreet.Policy.from_dict({"columns": columns})
-    found = giveaways(discreet.read(frame, policy=known), {"zip": None})
+    found = giveaways(discreet.read(frame, policy=known))
     assert [(one.column, one.quasi) for one in found] == [("nr", "zip")]
 
 
@@ -139,7 +139,7 @@ def test_a_text_that_begins_with_a_date_gives_it_away() -> None:
     frame = pandas.DataFrame({"start": days.strftime("%Y-%m-%d"), "wage": rng.integers(0, 10**6, ROWS)})
     frame["term"] = days.strftime("%Y.%m.%d") + [f" - {reason}" for reason in rng.integers(0, 99, ROWS)]
     columns = {"start": {"role": "quasi"}, "term": {"role": "sensitive"}, "wage": {"role": "sensitive"}}
-    found = giveaways(discreet.read(frame, policy={"columns": columns}), {"start": None})
+    found = giveaways(discreet.read(frame, policy={"columns": columns}))
     assert [(one.column, one.quasi) for one in found] == [("term", "start")]
 
 
@@ -162,7 +162,7 @@ def test_what_follows_from_a_coarser_column_and_divides_its_values_is_named() ->
         ({"age": 4}, {"older", "old"}),
         ({"age": 0}, set()),
     ):
-        found = giveaways(table, coarser_at(known, levels))
+        found = giveaways(table, levels)
         assert {one.column for one in found} == named
         assert all(one.cuts and one.exact and "divides what is published of age" in one.words() for one in found)
 
@@ -172,6 +172,7 @@ def test_columns_of_values_that_nobody_shares_are_named(tmp_path: Path) -> None:
     frame = people()[["age", "answer", "wage"]].assign(
         number=[f"A{place:05}" for place in range(ROWS)],
         half=[place if place < ROWS // 2 else -1 for place in range(ROWS)],
+        tenth=[place if place < ROWS // 10 else -1 for place in range(ROWS)],
         person=np.arange(ROWS) // 2,
         visit=[f"visit {place}" for place in range(ROWS)],
     )
@@ -179,7 +180,7 @@ def test_columns_of_values_that_nobody_shares_are_named(tmp_path: Path) -> None:
     frame.to_csv(data, index=False)
     columns = {
         "age": {"role": "quasi", "hierarchy": {"widths": [5, 10, 20]}},
-        **{name: {"role": "other"} for name in ("number", "answer", "half")},
+        **{name: {"role": "other"} for name in ("number", "answer", "half", "tenth")},
         "wage": {"role": "sensitive"},
         **{name: {"role": "drop"} for name in ("person", "visit")},
     }
@@ -188,7 +189,11 @@ def test_columns_of_values_that_nobody_shares_are_named(tmp_path: Path) -> None:
     named = {
         (one.column, one.role, one.people, one.records) for one in singling_columns(discreet.read(data, policy=known))
     }
-    assert named == {("number", "other", ROWS, ROWS), ("wage", "sensitive", int((wages == 1).sum()), ROWS)}
+    assert named == {
+        ("number", "other", ROWS, ROWS),
+        ("half", "other", ROWS // 2, ROWS),
+        ("wage", "sensitive", int((wages == 1).sum()), ROWS),
+    }
     columns["visit"] = {"role": "other"}
     owned = discreet.Policy.from_dict({"data": {"person": "person"}, "columns": columns})
     found = {one.column: one for one in singling_columns(discreet.read(data, policy=owned))}
@@ -203,8 +208,48 @@ def test_columns_of_values_that_nobody_shares_are_named(tmp_path: Path) -> None:
     for command in (["assess"], ["anonymise", "--k", "20", "--dry-run"]):
         arguments = [command[0], str(data), "--policy", str(file), *command[1:]]
         listed = json.loads(run(*arguments, "--json").stdout)["singles_out"]
-        assert {"column": "number", "role": "other", "people": ROWS} in listed
+        assert {"column": "number", "columns": ["number"], "role": "other", "people": ROWS} in listed
         page = ["--out" if command[0] == "assess" else "--report", str(report), "--overwrite"]
         sentence = "2,000 of 2,000 people have a value of number (other, published as it is) that nobody else has"
         assert f"Warning: {sentence}" in " ".join(run(*arguments, *page).stderr.split())
         assert sentence in report.read_text(encoding="utf-8")
+
+
+def test_pairs_of_columns_that_single_people_out_are_named() -> None:
+    """45 centimetres by 900 steps of weight: neither singles people out, both do; three yes-or-no columns never."""
+    rng = np.random.default_rng(5)
+    frame = pandas.DataFrame({"height": rng.integers(150, 195, ROWS), "steps": rng.integers(0, 900, ROWS)})
+    frame["sex"], frame["smoker"] = rng.integers(0, 2, ROWS), rng.integers(0, 2, ROWS)
+    columns: dict[str, object] = {name: {"role": "other"} for name in frame} | {"sex": {"role": "quasi"}}
+    found = singling_columns(discreet.read(frame, policy={"columns": columns}))
+    sizes = frame.groupby(["height", "steps"])["sex"].transform("size")
+    assert found == (SinglesOut(("height", "steps"), "other", int((sizes == 1).sum()), ROWS),)
+    assert "values of height and steps (other, published as they are) that nobody else has" in found[0].words()
+
+
+@pytest.mark.parametrize("rows", [300, 5_000])
+@pytest.mark.parametrize("written", ["%Y-%m-%d", "%d.%m.%Y"])
+@pytest.mark.parametrize("levels", [None, {"birth": 1}, {"birth": 2}, {"birth": 3}, {"birth": 4}])
+def test_an_age_beside_a_day_of_birth_is_named(rows: int, written: str, levels: dict[str, int] | None) -> None:
+    """As a coarser value where less is published, as what divides it where a year is, and not where a month is."""
+    rng = np.random.default_rng(6)
+    days = pandas.Timestamp("1935-01-01") + pandas.to_timedelta(rng.integers(0, 25_000, rows), unit="D")
+    frame = pandas.DataFrame({"birth": days.strftime(written), "visit": rng.integers(0, 30, rows)})
+    frame["age"] = ((pandas.Timestamp("2024-07-01") - days).days / 365.25).astype(int)
+    frame["year"], frame["wage"] = days.year, np.round(rng.lognormal(8, 1, rows))
+    rule = {"dates": ["month", "year", "decade"], "format": written}
+    columns: dict[str, object] = {name: {"role": "other"} for name in frame}
+    columns["birth"] = {"role": "quasi", "hierarchy": rule}
+    known = discreet.Policy.from_dict({"columns": columns})
+    found = {one.column: one for one in giveaways(discreet.read(frame, policy=known), levels)}
+    if levels == {
+        "birth": 1
+    }:  # a month of birth says the year, and the age but for the month that the day of counting is in
+        assert set(found) <= {"age"}
+        return
+    assert set(found) == ({"age"} if levels == {"birth": 2} else {"age", "year"})
+    assert found["age"].cuts == (levels == {"birth": 2})
+    if levels != {"birth": 2}:
+        assert found["year"].level == found["age"].level == 2
+        assert found["year"].exact
+        assert "gives level 2 of birth away exactly" in found["year"].words()

@@ -28,6 +28,10 @@ ROLES = "Policy that gives the columns their roles."
 MOST_GIVEAWAYS = 10
 """Columns, or pairs of them, that are warned about one by one."""
 ACTOR = "Who does this, for the ledger [your user name]."
+FORCE = "Proceed with fewer than 30 marks, or with detectable decoys."
+SUPPRESSION = "Largest share of people suppressed."
+LOSS = "Information-loss metric to minimise."
+ALIKE = "Smallest class: at least K people look alike."
 HIERARCHIES = "Policy with roles and hierarchies."
 FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, file_okay=False)

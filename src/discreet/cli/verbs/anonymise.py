@@ -36,7 +36,7 @@ from discreet.errors import UsageError
 from discreet.policy import Policy
 from discreet.policy.schema import Formulas
 from discreet.risk import assess
-from discreet.risk.giveaways import coarser_at, giveaways, singling_columns
+from discreet.risk.giveaways import telling_columns, told_apart
 from discreet.sources import read
 from discreet.wording import brief_percent, fine_percent, formula_words
 
@@ -191,8 +191,8 @@ def command(
         notes.append(
             f"Note: the policy gives no role to {', '.join(data.undeclared)}; nothing can be written before it does."
         )
-    away, singling = giveaways(data, coarser_at(policy, result.levels)), singling_columns(data)
-    notes += [*repeated_notes(data), *tied_rows_notes(data), *giveaway_notes([*singling, *away])]
+    away = telling_columns(data, result.levels)
+    notes += [*repeated_notes(data), *tied_rows_notes(data), *giveaway_notes(away)]
     if target is not None:
         notes.append(
             f"Wrote {written:,} rows to {PASSWORD.sub('//', target.partition('?')[0])}, verified class by class."
@@ -237,7 +237,7 @@ def command(
             lattice=sweep(result.recoding.classes, result.limits, loss=result.loss_name) if small else (),
             formulas=changed,
             utility=measured(),
-            away=[*singling, *away],
+            away=away,
             **stamp,
         )
 
@@ -250,8 +250,7 @@ def command(
             "target": target,
             "formulas": changed,
             "measures": measured().to_dict(),
-            "gives_away": [giveaway.to_dict() for giveaway in away],
-            "singles_out": [column.to_dict() for column in singling],
+            **told_apart(away),
         },
         words,
         page=page,

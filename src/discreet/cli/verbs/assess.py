@@ -81,7 +81,7 @@ def assess(
     Ends with exit code 1 when more people are at risk than the policy's [limits] at_risk allows (none, unless it
     says so), so that a pipeline can stop there.
     """
-    from discreet.risk.giveaways import giveaways, singling_columns
+    from discreet.risk.giveaways import telling_columns, told_apart
     from discreet.sources.export.record_list import refuse_listing, write_listing
 
     policy = discreet.Policy.load(policy_file)
@@ -102,8 +102,8 @@ def assess(
         have = "columns {} have" if len(data.undeclared) > 1 else "column {} has"
         notes.insert(0, f"Note: {have.format(columns)} no role in the policy and did not count as quasi-identifiers.")
 
-    away, singling = giveaways(data, dict.fromkeys(policy.quasi)), singling_columns(data)
-    notes += giveaway_notes([*singling, *away])
+    away = telling_columns(data)
+    notes += giveaway_notes(away)
     if records is not None:
         with working(f"Writing the risk of every row of {data.name}", data):
             listed_rows = assessment.records()
@@ -119,7 +119,7 @@ def assess(
             "title": f"Risk of {data.name}",
             "source": data.name,
             "policy": data.policy,
-            "away": [*singling, *away],
+            "away": away,
         }
         return report.assessment_page(assessment, profile=profiled, **about, **stamp)
 
@@ -133,8 +133,7 @@ def assess(
             **assessment.to_dict(),
             "undeclared": list(data.undeclared),
             "unconfirmed": list(policy.unconfirmed),
-            "gives_away": [giveaway.to_dict() for giveaway in away],
-            "singles_out": [column.to_dict() for column in singling],
+            **told_apart(away),
         },
         [
             heading(

@@ -12,10 +12,15 @@ import click
 import discreet
 from discreet.cli.main import Verbs
 from discreet.cli.options import (
+    ALIKE,
     FILE,
+    FORCE,
     HIERARCHIES,
+    LOSS,
+    SUPPRESSION,
     actor_option,
     data_and_population,
+    giveaway_notes,
     option,
     options,
     policy_option,
@@ -25,6 +30,7 @@ from discreet.cli.options import (
 )
 from discreet.cli.output import CommandResult, bullet, heading, output, paragraph, plain, table, working
 from discreet.errors import UsageError
+from discreet.risk.giveaways import Telling, telling_columns, told_apart
 from discreet.wording import reason
 
 if TYPE_CHECKING:
@@ -33,11 +39,6 @@ if TYPE_CHECKING:
     from discreet.releases.delivery.release import Release
     from discreet.releases.delivery.repository import StoredRelease
     from discreet.releases.plan import Plan
-
-FORCE = "Proceed with fewer than 30 marks, or with detectable decoys."
-SUPPRESSION = "Largest share of people suppressed."
-LOSS = "Information-loss metric to minimise."
-ALIKE = "Smallest class: at least K people look alike."
 
 
 @click.group(
@@ -70,7 +71,6 @@ def command() -> None:
           --population-licence "CC BY 4.0" --counts-only --sign-off DPO-2026-17
       discreet release add-recipient spring hospital.csv --policy policy.toml --recipient east --out copies
       discreet release show spring
-      discreet release feasibility people.csv --policy policy.toml --population register.parquet
       discreet release feasibility people.csv --policy policy.toml --population register.parquet --grid --report grid.html
       discreet release attack people.csv --policy policy.toml --population register.parquet
       discreet release fingerprints people.csv --policy policy.toml --recipients 3 --k 5
@@ -91,7 +91,6 @@ release_options = options(
     ),
     option("--force", is_flag=True, help=FORCE),
 )
-"""What a release looks like."""
 bait_options = options(
     option(
         "--mode",
@@ -136,7 +135,6 @@ delivery_options = options(
     actor_option,
     store_option,
 )
-"""Where and how copies are written, and by whom."""
 recipients_option = option(
     "--recipient", "recipients", metavar="NAME", multiple=True, required=True, help="A recipient; once for each."
 )
@@ -160,13 +158,12 @@ def plan(data: str, population: str, policy_file: str, recipients: str, **settin
     """
     from discreet.releases.bait_release import outline_bait
     from discreet.releases.plan import plan as plan_release
+    from discreet.releases.preconditions import check_names
 
     # How many recipients, given as a number or by their names.
     if recipients.isdecimal() and int(recipients) > 0:
         names = tuple(f"recipient {place}" for place in range(1, int(recipients) + 1))
     else:
-        from discreet.releases.preconditions import check_names
-
         if recipients.isdecimal() or recipients.startswith("-"):
             raise UsageError("A release has at least one recipient.", remedy="Say how many: --recipients 20")
         names = check_names([name.strip() for name in recipients.split(",")], "recipient")
@@ -179,9 +176,11 @@ def plan(data: str, population: str, policy_file: str, recipients: str, **settin
         else:
             limits = {name: settings[name] for name in ("k", "suppression", "loss")}
             planned = outline_bait(source, people, names, bait=bait, **limits)
+        away = telling_columns(source, planned.node.levels)
     return CommandResult(
-        planned.to_dict,
+        lambda: {**planned.to_dict(), **told_apart(away)},
         [heading(f"A release of {source.name} to {len(names)} recipients"), *map(bullet, planned.words())],
+        notes=giveaway_notes(away),
         next_step="discreet release make, with --name, --recipient for each, --out, and the confirmations it asks for",
     )
 
@@ -237,8 +236,9 @@ def make(
     from discreet.releases.delivery.release import release
     from discreet.releases.preconditions import AGREEMENT, Gates
 
-    names = ("population_source", "population_licence", "counts_only", "sign_off")
-    confirmed = {name: settings.pop(name) for name in names}
+    confirmed = {
+        name: settings.pop(name) for name in ("population_source", "population_licence", "counts_only", "sign_off")
+    }
     try:
         text = AGREEMENT if agreement is None else agreement.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -261,7 +261,7 @@ def make(
         )
     with working(f"Writing {len(recipients)} copies"):
         copies = made.write(out, format=file_format, recipients=recipients)
-    return _delivered(made.refreshed(), copies)
+    return _delivered(made.refreshed(), copies, telling_columns(tables[0], made.manifest.levels))
 
 
 @click.command(name="add-recipient", short_help="Give a later recipient a copy of a release.")
@@ -298,29 +298,31 @@ def add_recipient(
         made.refuse_other_data()
         made = made.add_recipient(*new) if new else made
         copies = made.write(out, format=file_format, recipients=recipients)
-    return _delivered(made.refreshed(), copies)
+    return _delivered(made.refreshed(), copies, telling_columns(source, made.manifest.levels))
 
 
-def _delivered(made: Release, copies: Sequence[Delivered]) -> CommandResult:
-    """What was written, for whom."""
+def _delivered(made: Release, copies: Sequence[Delivered], away: Sequence[Telling]) -> CommandResult:
+    """What was written, for whom, and what published columns tell about people."""
     from discreet.releases.plan import columns_by_role
 
-    marks = made.preflight.get("marks", 0)
     rows = [
         (copy.recipient, f"{copy.rows:,}", copy.file[:16], copy.folder if copy.new else f"{copy.folder} (existed)")
         for copy in copies
     ]
     words = [
-        heading(f"Release {made.name}, version {made.version}: {len(copies)} copies, {marks} marks"),
+        heading(
+            f"Release {made.name}, version {made.version}: {len(copies)} copies, {made.preflight.get('marks', 0)} marks"
+        ),
         table(["recipient", "rows", "SHA-256", "folder"], rows, numeric=(1,)),
     ]
     if made.manifest.published:
         words.append(paragraph(f"Every copy has {columns_by_role(made.manifest.published)}."))
     words.append(f"The manifest is sealed; the ledger holds its SHA-256: {made.opened.kept.digest}")
     return CommandResult(
-        lambda: {**made.to_dict(), "delivered": [copy.to_dict() for copy in copies]},
+        lambda: {**made.to_dict(), "delivered": [copy.to_dict() for copy in copies], **told_apart(away)},
         words,
         notes=[
+            *giveaway_notes(away),
             *([made.preflight["warning"]] if made.manifest.bait else []),
             "Who has which control records is known only to the store and its keys: back up both.",
             "Store a head of the ledger elsewhere: discreet ledger head --out head.json",
@@ -364,8 +366,8 @@ def _state_words(kept: StoredRelease) -> list[str]:
         )
         for copy in kept.copies
     ]
-    states = table(["recipient", "state", "rows", "SHA-256", "since"], rows, numeric=(2,))
-    return [heading(f"Release {kept.name}, version {kept.version}"), states]
+    head = ["recipient", "state", "rows", "SHA-256", "since"]
+    return [heading(f"Release {kept.name}, version {kept.version}"), table(head, rows, numeric=(2,))]
 
 
 @click.command(name="show", short_help="Show a release and the state of its copies.")
@@ -398,9 +400,8 @@ def show(release_name: str, version: int | None, address: str | None) -> Command
     ]
     if manifest.published:
         words.append(plain(f"Every copy has {columns_by_role(manifest.published)}."))
-    population = f"{gates.population_source} ({gates.population_licence})"
     words += [
-        plain(f"Approved under {gates.sign_off}; population: {population}."),
+        plain(f"Approved under {gates.sign_off}; population: {gates.population_source} ({gates.population_licence})."),
         f"The manifest is the one that the ledger committed to: {opened.kept.digest}",
     ]
     return CommandResult(

@@ -12,7 +12,11 @@ import numpy as np
 from discreet import report
 from discreet.anonymity import LOSSES, anonymise
 from discreet.cli.options import (
+    ALIKE,
+    FORCE,
     HIERARCHIES,
+    LOSS,
+    SUPPRESSION,
     Decorator,
     data_and_population,
     folder_option,
@@ -23,7 +27,6 @@ from discreet.cli.options import (
     seed_option,
 )
 from discreet.cli.output import CommandResult, bullet, finding_lines, heading, output, paragraph, table, working
-from discreet.cli.verbs.release import ALIKE, FORCE, LOSS, SUPPRESSION
 from discreet.errors import UsageError
 from discreet.policy import Policy
 from discreet.releases import feasibility as measure_feasibility

@@ -46,11 +46,13 @@ from discreet.releases.plan import Node, Preflight, find_node
 from discreet.releases.plan import Plan as PlanResult
 from discreet.releases.power import claims_until_traced, coalition_supported, marks_needed
 from discreet.releases.preconditions import Gates
+from discreet.risk.giveaways import telling_columns
 from discreet.sources import Table, read
 from discreet.store.tables.linkage import PROJECT
 from discreet.web.datasets import store as datasets
 from discreet.web.jobs.process import JobOutcome, JobTask, TableTask
 from discreet.web.jobs.store import Lost
+from discreet.web.jobs.table_work import given_away
 from discreet.web.linkage.store import Work
 from discreet.web.releases import store as plans
 from discreet.web.releases.store import PackedCopy, StoredPlan
@@ -108,7 +110,8 @@ def _foreseen(task: TableTask, table: Table, node: Node, planned: dict[str, Any]
     """A plan for its page."""
     heights = {column.name: column.hierarchy.height for column in node.linked.released.columns}
     facts = {name: planned[name] for name in PEOPLE}
-    return {**facts, **planned["preflight"], "heights": heights, "of": _stamp(task, table)}
+    told = given_away(telling_columns(table, node.levels))
+    return {**facts, **planned["preflight"], **told, "heights": heights, "of": _stamp(task, table)}
 
 
 def _preview_copies(task: TableTask, plan: StoredPlan) -> dict[str, Any]:
@@ -136,6 +139,7 @@ def _preview_copies(task: TableTask, plan: StoredPlan) -> dict[str, Any]:
         "needed": [marks_needed(recipients, colluding) for colluding in (1, 2, 3)],
         "claims": None if math.isinf(claims) else claims,
         "k": manifest.settings.k,
+        **given_away(telling_columns(table, manifest.levels)),
         "of": _stamp(task, table),
     }
 

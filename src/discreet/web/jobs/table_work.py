@@ -54,7 +54,7 @@ from discreet.report.project.ledger_facts import disclosed_in
 from discreet.report.project.measurement import measure_tables
 from discreet.report.project.report import project_parts
 from discreet.risk import Assessment, assess, profile
-from discreet.risk.giveaways import Giveaway, SinglesOut, Telling, coarser_at, giveaways, singling_columns
+from discreet.risk.giveaways import Telling, telling_columns, told_apart
 from discreet.sources.export.record_list import write_listing
 from discreet.web.jobs import store as jobs
 from discreet.web.jobs.kinds import REQUIREMENTS, chosen
@@ -110,7 +110,7 @@ def assess_table(task: TableTask) -> JobOutcome:
         population=population if population is not None else task.population_size,
         threshold=task.asked.get("threshold"),
     )
-    singling = singling_columns(table)
+    away = telling_columns(table)
     profiled = None
     if assessment.records <= PROFILED:
         words = "Looking for columns that single people out"
@@ -123,8 +123,8 @@ def assess_table(task: TableTask) -> JobOutcome:
     numbers = assessment.to_dict()
     numbers["findings"] = [asdict(finding) for finding in findings(assessment, source=name)]
     numbers |= {"undeclared": list(table.undeclared), "unconfirmed": list(task.policy.unconfirmed)}
-    frame["away"] = [*singling, *giveaways(table, dict.fromkeys(task.policy.quasi))]
-    numbers |= _given_away(frame["away"])
+    frame["away"] = away
+    numbers |= given_away(away)
     return JobOutcome(
         event="risk.assessed",
         numbers=numbers,
@@ -187,7 +187,6 @@ def anonymise_table(task: TableTask) -> JobOutcome:
     table = task.table(task.counting(2 + len(task.policy.sensitive), upto=0.2, words=COUNTING))
     table.refuse_undeclared()
     table.refuse_unconfirmed()
-    singling = singling_columns(table)
     population = task.population_table(lambda: task.tell("Counting the population", 0.2))
     given = chosen(task.asked, CHOICES)
 
@@ -216,7 +215,7 @@ def anonymise_table(task: TableTask) -> JobOutcome:
     frame["formulas"] = None if file is None else result.formulas(file)
     frame["utility"] = result.measures() if after is not None else None
     frame["command"] = task.command("anonymise", *options, "--out safe.csv")
-    frame["away"] = [*singling, *giveaways(table, coarser_at(task.policy, result.levels))]
+    frame["away"] = telling_columns(table, result.levels)
     found = anonymised_findings(result, before=before, after=after, source=name)
     roles = [f"{column} ({about['role']}): {about['treatment']}" for column, about in result.columns.items()]
     return JobOutcome(
@@ -231,7 +230,7 @@ def anonymise_table(task: TableTask) -> JobOutcome:
             "before": before.to_dict(),
             "after": None if after is None else after.to_dict(),
             "findings": [asdict(finding) for finding in found],
-            **_given_away(frame["away"]),
+            **given_away(frame["away"]),
         },
         parts=anonymised_parts(AnonymisedCase.of(result, before, after), **frame),
         report=anonymised_page(result, before=before, after=after, **task.head(f"Anonymised: {name}"), **frame),
@@ -255,11 +254,10 @@ def _as_option(value: Any) -> str:
     return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def _given_away(found: Sequence[Telling]) -> dict[str, Any]:
+def given_away(found: Sequence[Telling]) -> dict[str, Any]:
     """Published columns that say what a quasi-identifier is, or single people out, as data and in words."""
     return {
-        "gives_away": [one.to_dict() for one in found if isinstance(one, Giveaway)],
-        "singles_out": [one.to_dict() for one in found if isinstance(one, SinglesOut)],
+        **told_apart(found),
         "warnings": [one.words() for one in found[:MOST_WARNINGS]],
     }
 
