@@ -6,9 +6,7 @@ Python touches none of them. What is DuckDB as such, for every room that needs i
 from __future__ import annotations
 
 import re
-import shutil
 import tempfile
-import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,6 +21,7 @@ from discreet.errors import DataError, SourceUnreadable
 from discreet.kernel import Coded
 from discreet.kernel.arrays import Label
 from discreet.sources.export.targets import FileTarget, unwritable
+from discreet.sources.private_files import private_folder, spill_folder
 from discreet.wording import reason
 
 RELATION = "source"
@@ -59,9 +58,8 @@ def bare(kind: Any) -> str:
 
 
 def connect() -> Any:
-    """A private database in memory that spills to the temporary folder."""
-    folder = tempfile.gettempdir()
-    connection = duckdb.connect(config={"temp_directory": folder, "preserve_insertion_order": "false"})
+    """A private database in memory that spills to a private folder."""
+    connection = duckdb.connect(config={"temp_directory": str(spill_folder()), "preserve_insertion_order": "false"})
     # It keeps account of its progress, and prints nothing about it.
     for setting in ("enable_progress_bar = true", "enable_progress_bar_print = false", "progress_bar_time = 0"):
         connection.execute(f"SET {setting}")
@@ -95,21 +93,6 @@ def _confined(connection: Any) -> Any:
             connection.execute(f"SET memory_limit = '{memory // 1024} KiB'")
         connection.execute("SET enable_external_access = false")
     return connection
-
-
-class PrivateFolder:
-    """Temporary copies of people's records: they go with their owner, at the latest when the process ends."""
-
-    def __init__(self, owner: object) -> None:
-        self._owner = weakref.ref(owner)
-
-    def file(self, name: str) -> Path:
-        """A place for a new file of this name."""
-        folder = Path(tempfile.mkdtemp(prefix="discreet-"))
-        owner = self._owner()
-        if owner is not None:
-            weakref.finalize(owner, shutil.rmtree, folder, ignore_errors=True)
-        return folder / (Path(name).name or "table")
 
 
 @contextmanager
@@ -269,8 +252,8 @@ class BorrowedDesk(DuckDBDesk):
 
     def load(self, table: str, columns: Mapping[str, Any]) -> None:
         """Make a temporary table of arrays, by way of a file."""
-        with tempfile.TemporaryDirectory(prefix="discreet-") as folder, connect() as own:
-            path = literal(str(Path(folder) / "columns.parquet"))
+        with private_folder() as folder, connect() as own:
+            path = literal(str(folder / "columns.parquet"))
             own.register("handed_over", dict(columns))
             own.execute(f"COPY ({typed_select(columns)} FROM handed_over) TO {path} (FORMAT parquet)")
             self.keep(table, f"SELECT * FROM read_parquet({path})")

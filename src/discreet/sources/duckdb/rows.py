@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import secrets
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from pathlib import Path
 
 import duckdb
 
@@ -28,6 +26,7 @@ from discreet.sources.export.recode import (
 )
 from discreet.sources.export.staging import create, fill
 from discreet.sources.export.targets import FileTarget, TableTarget, formula_count_sql, unfit
+from discreet.sources.private_files import private_folder
 
 
 def chosen(desk: DuckDBDesk, recoding: Recoding, *, drop: Sequence[str]) -> Cells:
@@ -86,8 +85,8 @@ def export(desk: DuckDBDesk, recoding: Recoding, target: Target, *, drop: Sequen
                 kinds[target.count] = "numeric"
             create(target, {**kinds, **dict.fromkeys(recoding.names, "text")})
             # By way of a CSV, so that Python touches no row.
-            with tempfile.TemporaryDirectory(prefix="discreet-") as folder:
-                rows = FileTarget(str(Path(folder) / "rows.csv"))
+            with private_folder() as folder:
+                rows = FileTarget(str(folder / "rows.csv"))
                 copy(desk.run, select + order, rows)
                 return fill(target, rows.path)
     raise unfit(desk.name, remedy="Give a file name or a PostgreSQL URL.")

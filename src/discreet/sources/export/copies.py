@@ -7,7 +7,6 @@ its own that only the holder of its secret could repeat.
 from __future__ import annotations
 
 import hashlib
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from discreet.sources.engine import CopyFolders, Engine, Marked, Pool, Target
 from discreet.sources.export.recode import NUMBERS, csv_cell, parquet_cell
 from discreet.sources.export.staging import check, local_folders, staged_file, staged_table
 from discreet.sources.export.targets import FileTarget, format_of
+from discreet.sources.private_files import private_folder
 from discreet.sources.server import SCHEMES
 from discreet.sources.table import Table, refuse_export
 
@@ -108,8 +108,8 @@ class LocalOutput:
         """By way of a private Parquet file, which holds no value that is not published."""
         from pyarrow.parquet import read_table
 
-        with tempfile.TemporaryDirectory(prefix="discreet-") as folder:
-            target = FileTarget(str(Path(folder) / "published.parquet"))
+        with private_folder() as folder:
+            target = FileTarget(str(folder / "published.parquet"))
             self.export(recoding, target, drop=drop)
             return read_table(target.path)
 

@@ -21,9 +21,9 @@ from typing import IO, cast
 import numpy as np
 
 from discreet.errors import ColumnError, EmptySource, SourceUnreadable
-from discreet.sources.duckdb_scratch import PrivateFolder
 from discreet.sources.engine import refuse_wide
 from discreet.sources.files.formats import damaged, unreadable
+from discreet.sources.private_files import PrivateFolder
 
 DELIMITERS = ";\t|,"
 """A comma comes last: where both fit, it is a decimal comma."""

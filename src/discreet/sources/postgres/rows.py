@@ -21,6 +21,7 @@ from discreet.sources.export.recode import PORTABLE, Dialect, Outline, Spell, Ta
 from discreet.sources.export.staging import create
 from discreet.sources.export.targets import NUMBER, FileTarget, TableTarget, formula_count_sql, unfit, unwritable
 from discreet.sources.missing_codes import Code, blanked_sql
+from discreet.sources.private_files import private_folder
 from discreet.sources.server import connected, driver, matches, quote, quoted, translated, unreachable
 
 KINDS: dict[str, Kind] = {
@@ -166,8 +167,8 @@ def formula_cells(source: PostgresRelation, recoding: Recoding, *, drop: Sequenc
 def desk(source: PostgresRelation, names: Sequence[str]) -> Iterator[DuckDBDesk]:
     """These columns on a DuckDB connection, by way of a CSV."""
     types = {name: duckdb_type(source.types[name]).replace("BLOB", "VARCHAR") for name in names}
-    with tempfile.TemporaryDirectory(prefix="discreet-") as folder, connect() as own:
-        path = Path(folder) / "rows.csv"
+    with private_folder() as folder, connect() as own:
+        path = folder / "rows.csv"
         with source.transaction() as cursor:
             cursor.execute(FAITHFUL)
             save(cursor, f"SELECT {', '.join(map(quote, names))} FROM {source.sql}", path)
