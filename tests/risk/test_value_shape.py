@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.risk.value_shape import STYLES, Content, Shape
+from discreet.risk.role_guess import guess
+from discreet.risk.value_shape import STYLES, Content, Shape, decimal_mark, majority, missing_codes
 from tests.risk.strategies import some
 
 
@@ -77,3 +78,43 @@ def test_the_style_of_dates_reads_all_of_them(style: str, days: list[datetime.da
 )
 def test_running_and_long_numbers_are_those_of_records(values: list[str], running: bool) -> None:
     assert Shape(values).running == running
+
+
+def test_one_wrong_value_does_not_hide_what_the_others_are() -> None:
+    """A few days that are none, or a few words among numbers; 90+ and whole numbers of texts are no such thing."""
+    days = [f"{day:02}.{month:02}.1970" for day in range(1, 29) for month in range(1, 13)]
+    for odd in ("31.02.1970", "unleserlich"):
+        mostly = majority(Shape([*days, odd]))
+        assert (mostly.looks, mostly.date_style, mostly.odd) == ("date", "%d.%m.%Y", 1)
+    assert majority(Shape([*days, *(f"im Mai {number}" for number in range(20))])).looks == "text"
+    assert majority(Shape([*map(str, range(10)), "10+"])).looks == "text"
+    prices = [f"{number},{number:02}" for number in range(10, 99)]
+    assert decimal_mark([[*prices, "k.A."]]) == decimal_mark([[*prices, "viel"]]) == ","
+    assert decimal_mark([[*prices, *("viel " * number for number in range(1, 9))]]) is None
+
+
+def test_what_people_write_where_a_value_is_missing_is_proposed() -> None:
+    class Cells:
+        def __init__(self, *values: str) -> None:
+            self.values = values
+
+    days = [f"{day:02}.{month:02}.1970" for day in range(1, 29) for month in range(1, 13)]
+    assert missing_codes([Cells(*days, "99.99.9999", "31.02.1970"), Cells("1", "2", "k.A.", "-inf")]) == (
+        "-inf",
+        "99.99.9999",
+        "k.A.",
+    )
+    assert missing_codes([Cells("k.A.", "ja", "nein"), Cells("17", "90+")]) == ()
+
+
+def test_sentences_are_drafted_as_free_text_whoever_shares_them() -> None:
+    """Names and addresses are identifiers all the same, and a few long answers are categories."""
+    notes = [f"The patient was sent here on day {number} by a friend" for number in range(300)]
+    answers = [f"Agrees with what was said in the {number}th of the questions" for number in range(9)]
+    for name, values, share, role in (
+        ("remark", notes, 0.2, "drop"),
+        ("v17", notes, 1.0, "drop"),
+        ("address", notes, 1.0, "identifier"),
+        ("v18", answers, 0.0, "quasi"),
+    ):
+        assert guess(name, Shape(sorted(values)), share_unique=share, records=600).role == role

@@ -297,6 +297,12 @@ dialect_options = options(
     option("--encoding", metavar="NAME", help="Encoding of a CSV, such as cp1252 [detected]."),
     option("--delimiter", metavar="SIGN", callback=_one_sign, help="What separates the cells of a CSV [detected]."),
     option("--sheet", metavar="NAME", help="Sheet of a spreadsheet [the only one with a table]."),
+    option(
+        "--missing",
+        multiple=True,
+        metavar="CODE",
+        help="Code for a missing value; may be given several times [detected].",
+    ),
 )
 """How a file is written, where that cannot be detected."""
 

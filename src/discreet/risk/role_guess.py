@@ -91,6 +91,10 @@ def guess(name: str, shape: Shape, *, share_unique: float, records: int, distinc
     if word is None and (called := AGE.fullmatch(name)) and called[1].lower() not in NO_AGES and _ages(shape):
         word = known_word("age")
     guessed = _role(name, word, shape, share_unique=share_unique, records=records, distinct=distinct)
+    if shape.odd:
+        kind = {"date": "dates", "number": "numbers"}.get(shape.looks, "of that kind")
+        reason = f"{guessed.reason}; {shape.odd:,} of its values are no {kind}, though all others are: mend them"
+        return replace(guessed, reason=reason, hierarchy=WHOLE if guessed.role == "quasi" else "")
     if guessed.role == "quasi":
         return replace(guessed, hierarchy=_hierarchy(word, shape))
     if guessed.role == "identifier":
@@ -195,6 +199,10 @@ def _role(name: str, word: Word | None, shape: Shape, *, share_unique: float, re
             return Guess("identifier", f"each value looks like {what}")
     if word is not None and word.role in ("quasi", "sensitive") and shape.looks == "date":
         return Guess("quasi", "dates are often known from elsewhere", named=True)
+    if (word is None or word.role != "identifier") and shape.prose and many and distinct >= records / 50:
+        return Guess(
+            "drop", "free text: it may name people, or say anything else about them; read it before you publish it"
+        )
     # Texts that are each a person's own name people, whatever they are about.
     own = shape.looks == "text" and share_unique >= NEARLY_ALL and records >= ENOUGH_ROWS
     if word is not None and word.sure and not (own and word.role == "sensitive"):

@@ -18,7 +18,7 @@ from discreet.kernel.serialise import card, json_of
 from discreet.policy import Draft, Policy, Role, write_draft
 from discreet.risk.assessment import Governed, opened
 from discreet.risk.role_guess import Guess, guess, in_context
-from discreet.risk.value_shape import Content, Shape, decimal_mark, missing_codes, plain_number
+from discreet.risk.value_shape import Content, Shape, decimal_mark, majority, missing_codes, plain_number
 from discreet.wording import brief_percent, people_in_rows
 
 WORK = 400_000_000
@@ -151,6 +151,8 @@ FEWEST = 5
 SHOWN = 10
 SOME = 6
 """More categories than these are better grouped than hidden."""
+UNSHOWN = ("identifier", "drop")
+"""Columns with these roles name people, or are texts that may: none of their values is shown."""
 FARTHEST = 1e300
 """Numbers beyond are drawn at the end of the axis."""
 
@@ -320,10 +322,10 @@ def profile(table: Tabular, *, largest: int | None = None) -> Profile:
     shapes = [Shape(sorted(tally.values), complete=tally.complete, decimal=mark or declared) for tally in tallies]
     named, records = list(zip(table.columns, shapes, strict=True)), tallies[0].people
     guesses = [
-        guess(name, shape, share_unique=tally.unique / tally.people, records=records, distinct=tally.distinct)
+        guess(name, majority(shape), share_unique=tally.unique / tally.people, records=records, distinct=tally.distinct)
         for (name, shape), tally in zip(named, tallies, strict=True)
     ]
-    hidden = {name for name, guessed in zip(table.columns, guesses, strict=True) if guessed.role == "identifier"}
+    hidden = {name for name, guessed in zip(table.columns, guesses, strict=True) if guessed.role in UNSHOWN}
     hidden |= {*policy.identifiers} if policy else set()
     guesses = in_context(guesses, named)
 
@@ -346,9 +348,7 @@ def profile(table: Tabular, *, largest: int | None = None) -> Profile:
     if largest is None:
         largest = 4 if records <= SEARCHED else 1
     # Over the columns that are no identifiers and tell people apart; one by one where even their pairs are too many.
-    search = [
-        column for column in columns if column.role != "identifier" and column.distinct + (column.missing > 0) > 1
-    ]
+    search = [column for column in columns if column.role not in UNSHOWN and column.distinct + (column.missing > 0) > 1]
     if not search:
         result = SinglingOut(0, (), ())
     elif largest > 1 and pairs_affordable(len(search)):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from typing import Literal, Protocol
@@ -51,6 +52,8 @@ LONG = 6
 """Digits from which on a number that nobody shares is that of a record."""
 MANY, NEARLY_EACH = 150, 0.8
 """Numbers, and the share of those up to the largest, from which on they count people and not what is measured."""
+WORDS = 6
+"""Words from which on a text is rather a sentence."""
 SAMPLE = 2_000
 """Values that are looked at for patterns."""
 
@@ -64,6 +67,8 @@ class Shape:
     """Whether these are all values of the column, and not only some to look at."""
     decimal: str = "."
     """What separates the decimals of numbers."""
+    odd: int = 0
+    """Values that were left out, because nearly all others are of one kind."""
 
     @cached_property
     def looks(self) -> Content:
@@ -153,6 +158,14 @@ class Shape:
         return bool(self.values) and all(fits.fullmatch(value.strip()) for value in self.values[:SAMPLE])
 
     @cached_property
+    def prose(self) -> bool:
+        """Whether most values are sentences: several words, more than names and addresses have."""
+        if self.looks != "text":
+            return False
+        some = self.values[:: max(1, len(self.values) // SAMPLE)]
+        return sum(len(value.split()) >= WORDS for value in some) * 2 > len(some)
+
+    @cached_property
     def lengths(self) -> set[int]:
         """Characters of the values."""
         return {len(value) for value in self.values}
@@ -163,15 +176,158 @@ def plain_number(value: str, decimal: str) -> str:
     return value if decimal == "." else value.replace(".", " ").replace(decimal, ".")
 
 
-CODES = frozenset(("NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None", "<NA>", ".", "?", "-"))
-"""What programs write where a value is missing."""
+CODES = frozenset(
+    [
+        *(
+            "na",
+            "n/a",
+            "#n/a",
+            "n.a.",
+            "n.a",
+            "nan",
+            "null",
+            "#null!",
+            "nil",
+            "none",
+            "<na>",
+            ".",
+            "..",
+            "...",
+            "?",
+            "??",
+            "-",
+            "--",
+        ),
+        *(
+            "---",
+            "*",
+            "**",
+            "***",
+            "x",
+            "xx",
+            "xxx",
+            "unknown",
+            "unk",
+            "missing",
+            "refused",
+            "not stated",
+            "not known",
+            "blank",
+        ),
+        *("not available", "not applicable", "no answer", "don't know", "dk", "#value!", "#div/0!", "#ref!"),
+        *(
+            "k.a.",
+            "k. a.",
+            "k.a",
+            "k. a",
+            "ka",
+            "keine angabe",
+            "keine angaben",
+            "o.a.",
+            "unbekannt",
+            "nicht bekannt",
+            "fehlt",
+        ),
+        *(
+            "entfällt",
+            "inconnu",
+            "inconnue",
+            "non renseigné",
+            "non renseigne",
+            "nsp",
+            "nr",
+            "nd",
+            "n.d.",
+            "desconocido",
+            "ns/nc",
+        ),
+        *(
+            "sin dato",
+            "sin datos",
+            "no consta",
+            "ignoto",
+            "sconosciuto",
+            "non noto",
+            "onbekend",
+            "niet bekend",
+            "nieznany",
+            "brak",
+        ),
+        *(
+            "brak danych",
+            "desconhecido",
+            "sem dados",
+            "okänd",
+            "okänt",
+            "uppgift saknas",
+            "ukendt",
+            "ukjent",
+            "inf",
+            "+inf",
+            "-inf",
+        ),
+        *("infinity", "+infinity", "-infinity"),
+    ]
+)
+"""What programs and people write where a value is missing, in small letters."""
+FILLER = re.compile(r"[09]{1,4}([-./])[09]{1,4}\1[09]{1,4}")
+"""A day that is none: 99.99.9999, 0000-00-00."""
+LARGE, LARGE_OF = 0.98, 50
+"""The share of so many values, or more, that must be numbers or dates for a column to be one of them."""
+
+
+def is_code(value: str) -> bool:
+    """Whether a value is what people or programs write where one is missing.
+
+    >>> [is_code(value) for value in ("k.A.", "NA", "99.99.9999", "-inf", "09.09.1990", "90+")]
+    [True, True, True, True, False, False]
+    """
+    return value.strip().lower() in CODES or FILLER.fullmatch(value) is not None
+
+
+def majority(shape: Shape) -> Shape:
+    """The shape of the values of one kind, if nearly all are numbers, or dates of one style.
+
+    >>> days = [f"{day:02}.{month:02}.1970" for day in range(1, 29) for month in (1, 2)]
+    >>> (mostly := majority(Shape([*days, "31.02.1970"]))).looks, mostly.date_style, mostly.odd
+    ('date', '%d.%m.%Y', 1)
+    """
+    values = shape.values
+    if len(values) < LARGE_OF or shape.looks != "text":
+        return shape
+    least = LARGE * len(values)
+
+    def fitting(pattern: str, reads: Callable[[str], object]) -> list[str]:
+        fits = re.compile(pattern)
+        some = values[:: max(1, len(values) // LARGE_OF)]
+        if sum(fits.fullmatch(value) is not None for value in some) < LARGE * len(some) - 2:
+            return []
+        return [value for value in values if fits.fullmatch(value) and _all([value], reads)]
+
+    readers: list[tuple[str, Callable[[str], object]]] = [
+        (NUMBER_TEXT, lambda value: Decimal(plain_number(value, shape.decimal)).is_finite()),
+        (DAY.pattern, lambda value: datetime.date.fromisoformat(value[:10])),
+    ]
+    readers += [(pattern, functools.partial(_strptime, style=style)) for style, pattern in STYLES.items()]
+    for pattern, reads in readers:
+        kept = fitting(pattern, reads)
+        if len(kept) >= least:
+            return replace(shape, values=kept, odd=len(values) - len(kept))
+    return shape
+
+
+def _strptime(value: str, style: str) -> object:
+    return datetime.datetime.strptime(value, style)
+
+
+NUMBER_TEXT = r"[-+]?[\d.,]*\d[\d.,]*([eE][-+]?\d+)?"
 COMMA = re.compile(r"[+-]?\d+(,(\d+))?")
 
 
 def decimal_mark(columns: Iterable[Sequence[str]]) -> str | None:
     """A comma where columns of numbers have it before their decimals and none has a point; None where nothing says so.
 
-    Three digits after each comma may be thousands. Codes for a missing value are no numbers.
+    Three digits after each comma may be thousands. Codes for a missing value are no numbers, and a few wrong values count little.
 
     >>> decimal_mark([["1,5", "2"], ["a"]]), decimal_mark([["1,500"]]), decimal_mark([["1,5"], ["2.5"]])
     (',', None, None)
@@ -180,11 +336,11 @@ def decimal_mark(columns: Iterable[Sequence[str]]) -> str | None:
     for values in columns:
         if not any("," in value or "." in value for value in values):
             continue
-        spelt = [value.strip() for value in values if value not in CODES]
-        matches = [COMMA.fullmatch(value) for value in spelt]
-        if all(matches):
-            comma |= any(match is not None and len(match[2] or "123") != 3 for match in matches)
-        elif Shape(spelt).looks == "number":
+        spelt = [value.strip() for value in values if not is_code(value)]
+        matches = [match for value in spelt if (match := COMMA.fullmatch(value))]
+        if matches and (len(matches) == len(spelt) or len(matches) >= LARGE * max(len(spelt), LARGE_OF)):
+            comma |= any(len(match[2] or "123") != 3 for match in matches)
+        elif majority(Shape(spelt)).looks == "number":
             return None
     return "," if comma else None
 
@@ -198,7 +354,7 @@ class Written(Protocol):
 
 
 def missing_codes(columns: Iterable[Written], *, decimal: str = ".") -> tuple[str, ...]:
-    """Codes for a missing value in columns whose other values are all numbers or all dates.
+    """Codes for a missing value in columns whose other values are nearly all numbers or dates.
 
     >>> class Cells:
     ...     def __init__(self, *values: str) -> None: self.values = values
@@ -207,9 +363,9 @@ def missing_codes(columns: Iterable[Written], *, decimal: str = ".") -> tuple[st
     """
     found: set[str] = set()
     for values in (column.values for column in columns):
-        codes = CODES.intersection(values)
+        codes = {value for value in values if is_code(value)}
         known = [value for value in values if value not in codes]
-        if codes and Shape(known, decimal=decimal).looks in ("number", "date"):
+        if codes and majority(Shape(known, decimal=decimal)).looks in ("number", "date"):
             found |= codes
     return tuple(sorted(found))
 

@@ -155,7 +155,7 @@ def assess(
 @option("--largest", type=click.IntRange(1, 8), help="Most columns in a combination [4; with over 500,000 people 1].")
 @dialect_options
 @output("Print the profile as JSON.")
-def profile(source: str, policy_file: str | None, largest: int | None, **written: str | None) -> CommandResult:
+def profile(source: str, policy_file: str | None, largest: int | None, **written: Any) -> CommandResult:
     """Describe DATA: types, distributions, uniqueness, and which few columns single people out.
 
     \b
@@ -190,9 +190,9 @@ def profile(source: str, policy_file: str | None, largest: int | None, **written
     )
 
 
-def _read(source: str, policy: Policy | None, written: dict[str, str | None]) -> Table:
+def _read(source: str, policy: Policy | None, written: dict[str, Any]) -> Table:
     """The data as their policy says they are written, or as the options do."""
-    given: dict[str, Any] = {name: value for name, value in written.items() if value is not None}
+    given: dict[str, Any] = {name: value for name, value in written.items() if value}
     with working(OPENING):
         return discreet.read(source, policy=replace(policy or discreet.Policy(), **given) if given else policy)
 
@@ -208,7 +208,7 @@ def _found_notes(profiled: Profile) -> list[str]:
     notes = ["Note: numbers have a comma before their decimals."] if profiled.decimal else []
     if profiled.missing:
         codes = ", ".join(map(json.dumps, profiled.missing))
-        notes.append(f"Note: read as missing, because all else in a column is numbers or dates: {codes}.")
+        notes.append(f"Note: read as missing, because nearly all else in a column is numbers or dates: {codes}.")
     if profiled.person:
         notes.append(
             f"Note: {profiled.person} seems to say whose row it is, so people are counted by it. A policy says it for certain: "
@@ -235,7 +235,7 @@ def policy() -> None:
 @dialect_options
 @draft_option()
 @option("--json", "as_json", is_flag=True, help="Print the guesses as JSON.")
-def init(source: str, out: Path | None, as_json: bool, **written: str | None) -> None:
+def init(source: str, out: Path | None, as_json: bool, **written: Any) -> None:
     """Draft a policy for DATA with guessed roles, for a person to confirm."""
     data = _read(source, None, written)
     with working(f"Examining {data.name}", data):
@@ -253,7 +253,14 @@ def init(source: str, out: Path | None, as_json: bool, **written: str | None) ->
     found = data.engine.dialect
     one = {key: found[key] for key in ("encoding", "delimiter", "sheet") if key in found and ", " not in found[key]}
     hand_over(
-        write_draft(profiled.drafts(), decimal=profiled.decimal, missing=profiled.missing, **one), out, next_step=step
+        write_draft(
+            profiled.drafts(),
+            decimal=profiled.decimal,
+            missing=written["missing"] or profiled.missing,
+            **one,
+        ),
+        out,
+        next_step=step,
     )
 
 
