@@ -7,6 +7,7 @@ from collections import Counter
 from typing import Any
 from unittest import mock
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,7 +16,7 @@ import discreet
 from discreet.anonymity import LOSSES
 from discreet.anonymity.lattice import problem
 from discreet.anonymity.limits import smallest_crowd
-from discreet.errors import DiscreetError, HierarchyError, PolicyError, UsageError
+from discreet.errors import DiscreetError, HierarchyError, PolicyError, Unsatisfiable, UsageError
 from discreet.kernel import AnyValue, Classes, Widths
 from tests.anonymity.brute import Data, Person, best
 from tests.anonymity.strategies import tables
@@ -313,3 +314,17 @@ def test_values_without_an_order_are_refused_in_words(tmp_path: Any) -> None:
 def test_only_a_sensitive_column_has_a_distance() -> None:
     with pytest.raises(PolicyError, match="closeness, but its role is 'quasi'"):
         discreet.Policy.from_dict({"columns": {"sex": {"role": "quasi", "closeness": "equal"}}})
+
+
+@pytest.mark.parametrize("kind", ["distinct", "entropy"])
+@pytest.mark.parametrize("suppression", [0, 0.5])
+def test_more_values_than_there_are_is_what_has_to_be_lowered(kind: Any, suppression: float) -> None:
+    """More suppression helps only where the empty table does."""
+    rows = [{"age": "3", "ill": value} for value in "abc" for _ in range(4)]
+    frame = {name: np.array([row[name] for row in rows]) for name in ("age", "ill")}
+    policy = {"columns": {"age": {"role": "quasi", "hierarchy": {"any": "*"}}, "ill": {"role": "sensitive"}}}
+    table = discreet.read(frame, policy=policy)
+    with pytest.raises(Unsatisfiable, match="no class satisfies: ill is") as refused:
+        discreet.anonymise(table, k=2, diversity={"l": 4, "kind": kind}, suppression=suppression)
+    assert "Lower that limit" in refused.value.remedy
+    assert discreet.anonymise(table, k=2, diversity={"l": 3, "kind": kind}, suppression=suppression).records == 12

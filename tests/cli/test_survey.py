@@ -51,3 +51,12 @@ def test_large_counts_are_asked_about(write: Any) -> None:
         for command in (("assess",), ("anonymise", "--k", "2", "--dry-run")):
             done = run(command[0], data, "--policy", policy, *command[1:])
             assert ("survey weight" in done.stderr) is asked
+
+
+def test_weights_that_no_population_has_are_asked_about(write: Any) -> None:
+    """Implied decimals, which many surveys leave to their code book."""
+    policy = write("sample.toml", '[data]\nweight = "w"\n[columns]\nsex.role = "quasi"\n')
+    for each, asked in ((400_000_000, False), (900_000_000, True)):
+        data = write("sample.csv", "sex,w\n" + f"F,{each}\n" * 3)
+        for command in (("assess", data, "--policy", policy), ("policy", "check", policy, "--data", data)):
+            assert ("more than any country has" in " ".join(run(*command).stderr.split())) is asked

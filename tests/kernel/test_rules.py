@@ -17,6 +17,7 @@ from discreet.kernel import (
     Cuts,
     Dates,
     Flat,
+    Histogram,
     Mask,
     Prefix,
     Rule,
@@ -24,7 +25,7 @@ from discreet.kernel import (
     Tree,
     Widths,
 )
-from discreet.kernel.rules import LONGEST, UNITS, bind, fitted
+from discreet.kernel.rules import LONGEST, UNITS, bind, bound_columns, fitted, outside_error
 from tests.kernel.strategies import few, some, trees
 
 SCHOOLS = Tree((("Masters", "Higher", "*"), ("11th", "Secondary", "*"), ("12th", "Secondary", "*")))
@@ -351,3 +352,19 @@ def test_values_keep_the_order_in_which_they_are_bound() -> None:
     hierarchy, _ = bind(Mask(2), ["21", None, "10", "11"])
     assert hierarchy is not None
     assert hierarchy.labels == (("21", None, "10", "11"), ("2*", None, "1*"), ("**",))
+
+
+@pytest.mark.parametrize(
+    ("written", "given", "hint"),
+    [
+        (["31.12.1990", "01.02.1980"], None, 'format = "%d.%m.%Y"'),
+        (["19901231", "19800201"], "%d.%m.%Y", 'format = "%Y%m%d"'),
+        (["1990-12-31"], "%d.%m.%Y", "no format"),
+        (["99.99.9999"], None, None),
+    ],
+)
+def test_dates_in_another_style_get_their_format_named(written: list[str], given: str | None, hint: str | None) -> None:
+    histogram = Histogram.from_rows(["born"], [(value, 1) for value in written])
+    _, outside = bound_columns(histogram, {"born": Dates(("year",), given)})
+    remedy = outside_error(outside).remedy
+    assert (f"give the hierarchy of column 'born' {hint}." in remedy) if hint else ("hierarchy of column" not in remedy)

@@ -15,7 +15,7 @@ from discreet.anonymity.given_levels import measure_levels, wanted
 from discreet.anonymity.lattice.exact import SearchProgress, Watch
 from discreet.anonymity.lattice.problem import LatticeProblem, Node
 from discreet.anonymity.lattice.search import MeasuredNode, evaluators_of, measure_of, search_levels, sweep
-from discreet.anonymity.limits import Requirements, Size
+from discreet.anonymity.limits import Diversity, Requirements, Size
 from discreet.anonymity.losses import LOSSES
 from discreet.anonymity.result import Anonymised, Certificate, loss_of
 from discreet.attacker import Attack
@@ -118,7 +118,7 @@ def anonymise(
             if found.outcome is None and not found.complete:
                 raise UsageError("The search was stopped before it found an allowed node.", remedy="Give it more time.")
             if found.outcome is None:
-                raise unsatisfied(limits)
+                raise unsatisfied(limits, classes)
             node, cost, evaluated, certificate = (
                 found.outcome.node,
                 found.loss,
@@ -194,8 +194,20 @@ def published_at(classes: Classes, limits: Requirements, node: Node) -> Recoding
     return Recoding(classes, labels, codes, (total(member, classes.sizes, groups) >= limits.k)[member])
 
 
-def unsatisfied(limits: Requirements) -> Unsatisfiable:
+def unsatisfied(limits: Requirements, classes: Classes) -> Unsatisfiable:
     """No combination of levels is allowed."""
+    coarsest = classes.at([column.highest for column in classes.columns])
+    never = [
+        limit.words()
+        for limit in limits.requirements
+        if (limit.monotone and limit.violated(coarsest).all())
+        or (isinstance(limit, Diversity) and limit.beyond(classes))
+    ]
+    if never:
+        return Unsatisfiable(
+            f"Even at the coarsest levels no class satisfies: {'; '.join(never)}.",
+            remedy="Lower that limit: with any suppression the published table would be empty.",
+        )
     return Unsatisfiable(
         f"No combination of levels satisfies the limits ({'; '.join(limits.words)}) with at most "
         f"{limits.suppressible:,} people suppressed.",
@@ -244,7 +256,7 @@ def _recode(classes: Classes, limits: Requirements, search: str, watch: Watch) -
                 found = without(rows, start.kept, recode, suppressible=limits.suppressible, asked=asked)
                 recodings += [found] * acceptance.accepts(*looks(found))
         elif not recodings:
-            raise unsatisfied(limits)
+            raise unsatisfied(limits, classes)
     return verify(min(recodings, key=loss_of).widened(classes), limits)
 
 

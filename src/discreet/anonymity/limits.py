@@ -86,6 +86,10 @@ class Diversity:
             few |= recursive_l(spread, self.c) < self.l
         return np.asarray(few)
 
+    def beyond(self, classes: Classes) -> bool:
+        """Whether the column has fewer known values than any class shall have."""
+        return sum(value is not None for value in classes.spreads[self.column].values) < self.l
+
     def words(self) -> str:
         """The requirement, for people."""
         how = f"({self.c:g}, {self.l:g})" if self.kind == "recursive" else f"{self.l:g}"

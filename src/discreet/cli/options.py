@@ -38,6 +38,8 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
 PATH = click.Path(path_type=Path)
 LONGEST_SETTINGS = 1 << 20
 """Bytes of a file that may name other files, as a policy names its hierarchies."""
+LARGEST_COUNTRY = 2_000_000_000
+"""People that no population has; weights that sum to more have decimals that were not written, or are no weights."""
 LARGE_COUNT = 20
 """The least count of people from which on counts are more likely survey weights."""
 
@@ -283,6 +285,13 @@ def repeated_notes(table: Table) -> list[str]:
             f"Note: every row stands for at least {least:,.0f} people of the data by the column {count}, so nobody "
             "looks alone. Is it a survey weight? Then name it by [data] weight instead of count in the policy."
         )
+    weight = table.policy.weight if table.policy is not None else None
+    weights = None if weight is None else table.engine.count((), survey=weight).weights
+    if weights is not None and float(weights.sum()) > LARGEST_COUNTRY:
+        notes.append(
+            f"Warning: the weights in {weight} sum to {float(weights.sum()):,.0f} people, more than any country has, so risks look "
+            "smaller than they are. Are decimals implied (SIPP and CPS have four)? Then divide them first."
+        )
     return notes
 
 
@@ -309,6 +318,8 @@ dialect_options = options(
 
 def dialect_notes(table: Table, *, chosen: bool = False) -> list[str]:
     """What was found out about a file; where a policy was `chosen`, only what may have been guessed wrong."""
+    from discreet.sources.files.csv_dialect import known
+
     found, policy = table.engine.dialect, table.policy
     guessed = found.get("encoding", "utf-8") != "utf-8" and (policy is None or policy.encoding is None)
     parts = []
@@ -322,4 +333,12 @@ def dialect_notes(table: Table, *, chosen: bool = False) -> list[str]:
     if names := found.get("files"):
         more = f" and {len(names) - 10} more" if len(names) > 10 else ""
         parts.append(f"files {', '.join(names[:10])}{more}")
-    return [f"Note: {table.name} was read with {'; '.join(parts)}."] if parts else []
+    notes = [f"Note: {table.name} was read with {'; '.join(parts)}."] if parts else []
+    said = policy.encoding if policy is not None else None
+    if (
+        said is not None
+        and found.get("encoding") == "utf-8" != known(said)
+        and known(said) not in ("utf-8-sig", "ascii")
+    ):
+        notes.append(f"Note: all letters of {table.name} are UTF-8, so it was read so, although {said} is declared.")
+    return notes

@@ -10,6 +10,7 @@ import datetime
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -83,6 +84,8 @@ class OutsideValues:
     """Those that may be named, with the number of people who hold each; the commonest first."""
     commas: bool = False
     """Whether they look like numbers with a decimal comma, where numbers with a point are expected."""
+    style: str | None = None
+    """How they are written, if they are dates in another way than is expected; empty for YYYY-MM-DD."""
 
     def words(self) -> str:
         """How many there are, and which of them many people hold."""
@@ -103,10 +106,16 @@ class OutsideValues:
 
 def outside_error(columns: Sequence[OutsideValues]) -> OutsideHierarchy:
     """One error for all columns with values that their hierarchies do not know."""
-    commas = 'If the comma separates decimals, say so in the policy: [data] decimal = ",". '
+    hints = ['If the comma separates decimals, say so in the policy: [data] decimal = ",". '] * any(
+        column.commas for column in columns
+    )
+    for column in columns:
+        if column.style is not None:
+            said = f'format = "{column.style}"' if column.style else "no format"
+            hints.append(f"These dates are written otherwise: give the hierarchy of column '{column.column}' {said}. ")
     return OutsideHierarchy(
         "\n".join(column.words() for column in columns),
-        remedy=f"{commas if any(column.commas for column in columns) else ''}Correct those values in the data, add them to the hierarchy, or name them in [data] missing if they are codes "
+        remedy=f"{''.join(hints)}Correct those values in the data, add them to the hierarchy, or name them in [data] missing if they are codes "
         "for a missing value; nothing is generalised by guesswork. "
         "A table that was anonymised already is measured by `discreet report`, as `published` beside its data.",
     )
@@ -134,7 +143,8 @@ def bound_columns(
         commas = rule.expects == "numbers" and all(
             DECIMAL_COMMA.fullmatch(coded.values[code] or "") for code in strangers
         )
-        outside.append(OutsideValues(name, *numbers, rule.expects, shown, commas))
+        style = date_style([coded.values[code] for code in strangers]) if isinstance(rule, Dates) else None
+        outside.append(OutsideValues(name, *numbers, rule.expects, shown, commas, style))
     return hierarchies, outside
 
 
@@ -288,6 +298,40 @@ UNITS: dict[str, Callable[[datetime.date], str]] = {
     "decade": lambda day: f"{day.year // 10 * 10:04}s",
     "century": lambda day: f"{day.year // 100 * 100:04}s",
 }
+
+
+STYLES = {
+    "%Y%m%d": r"(18|19|20)\d{6}",
+    "%d.%m.%Y": r"\d{1,2}\.\d{1,2}\.\d{4}",
+    "%d/%m/%Y": r"\d{1,2}/\d{1,2}/\d{4}",
+    "%m/%d/%Y": r"\d{1,2}/\d{1,2}/\d{4}",
+    "%d-%m-%Y": r"\d{1,2}-\d{1,2}-\d{4}",
+    "%m-%d-%Y": r"\d{1,2}-\d{1,2}-\d{4}",
+    "%Y/%m/%d": r"\d{4}/\d{1,2}/\d{1,2}",
+    "%Y.%m.%d": r"\d{4}\.\d{1,2}\.\d{1,2}",
+    "%d.%m.%y": r"\d{1,2}\.\d{1,2}\.\d{2}",
+}
+"""How dates are written, beside YYYY-MM-DD; of two that fit all values the first is taken."""
+
+
+def date_style(values: Sequence[Label]) -> str | None:
+    """How all values are written as dates: empty for YYYY-MM-DD, None if they are no dates.
+
+    >>> date_style(["1964-08-09"]), date_style(["09.08.1964", "31.12.1999"]), date_style(["99.99.9999"])
+    ('', '%d.%m.%Y', None)
+    """
+    texts = [value or "" for value in values]
+    if not texts:
+        return None
+    with suppress(ValueError):
+        if all(DAY.fullmatch(text) and datetime.date.fromisoformat(text[:10]) for text in texts):
+            return ""
+    for style, pattern in STYLES.items():
+        fits = re.compile(pattern)
+        with suppress(ValueError):
+            if all(fits.fullmatch(text) and datetime.datetime.strptime(text, style) for text in texts):
+                return style
+    return None
 
 
 @dataclass(frozen=True)

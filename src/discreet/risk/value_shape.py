@@ -14,25 +14,12 @@ from typing import Literal, Protocol
 import numpy as np
 
 from discreet.kernel.arrays import Floats
-from discreet.kernel.rules import DAY
+from discreet.kernel.rules import DAY, STYLES, date_style
 
 Content = Literal["number", "date", "boolean", "code", "text", "empty"]
 BOOLEAN = frozenset(
     {"true", "false", "yes", "no", "0", "1", "t", "f", "y", "n", "0.0", "1.0", "ja", "nein", "oui", "non", "si", "nee"}
 )
-STYLES = {
-    "%Y%m%d": r"(18|19|20)\d{6}",
-    "%d.%m.%Y": r"\d{1,2}\.\d{1,2}\.\d{4}",
-    "%d/%m/%Y": r"\d{1,2}/\d{1,2}/\d{4}",
-    "%m/%d/%Y": r"\d{1,2}/\d{1,2}/\d{4}",
-    "%d-%m-%Y": r"\d{1,2}-\d{1,2}-\d{4}",
-    "%m-%d-%Y": r"\d{1,2}-\d{1,2}-\d{4}",
-    "%Y/%m/%d": r"\d{4}/\d{1,2}/\d{1,2}",
-    "%Y.%m.%d": r"\d{4}\.\d{1,2}\.\d{1,2}",
-    "%d.%m.%y": r"\d{1,2}\.\d{1,2}\.\d{2}",
-}
-"""How dates are written, beside YYYY-MM-DD; of two that fit all values the first is taken."""
-
 PATTERNS = {
     "an e-mail address": r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}",
     "a web address": r"https?://\S+",
@@ -93,16 +80,7 @@ class Shape:
     @cached_property
     def date_style(self) -> str | None:
         """How all values are written as dates: empty for YYYY-MM-DD, None if they are no dates."""
-        if not self.values:
-            return None
-        if _all(self.values, lambda value: DAY.fullmatch(value) and datetime.date.fromisoformat(value[:10])):
-            return ""
-        return next((style for style in STYLES if self._dated(style)), None)
-
-    def _dated(self, style: str) -> bool:
-        """Whether all values are dates written in this style."""
-        fits = re.compile(STYLES[style])
-        return _all(self.values, lambda value: fits.fullmatch(value) and datetime.datetime.strptime(value, style))
+        return date_style(self.values)
 
     def year(self, value: str) -> int:
         """The year of one of its dates."""

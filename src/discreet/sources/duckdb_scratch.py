@@ -112,9 +112,11 @@ def translated(name: str) -> Iterator[None]:
             name = Path(file[1]).name  # the one of several that is wrong
         place = f"line {line[1]} of {name}" if line else name
         if widths := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", said):
+            sign = re.search(r"delimiter = (.+?) \(", said)
             raise SourceUnreadable(
                 f"{place} has {widths[2]} cells where the header has {widths[1]}.",
-                remedy="Mend the line, quote cells that hold the delimiter, or set [data] delimiter in the policy.",
+                remedy=f"Mend the line, or quote cells that hold the delimiter{f', which was taken to be {sign[1]}' if sign else ''}. "
+                "If another sign separates the cells, name that one (--delimiter, or [data] delimiter in the policy).",
             ) from None
         if "unterminated quote" in said or "invalid state" in said:
             raise SourceUnreadable(

@@ -408,7 +408,7 @@ def refuse_export(table: Table, recoding: Recoding) -> None:
             remedy="Anonymise by all quasi-identifiers, or give it another role in the policy.",
         )
     if not recoding.published.records:
-        raise EmptySource("Nobody is left to publish.", remedy="Allow coarser values, or a smaller k.")
+        raise EmptySource("Nobody is left to publish.", remedy="Lower the limits, or allow coarser values.")
 
 
 def read(

@@ -6,8 +6,8 @@ import io
 
 import pytest
 
-from discreet.errors import SourceUnreadable
-from discreet.sources.files.csv_dialect import examined
+from discreet.errors import ColumnError, SourceUnreadable
+from discreet.sources.files.csv_dialect import check_header, examined
 
 TEXTS = {
     "German": "name;ort\nMüller;Köln\nGroß;Düsseldorf\n",
@@ -89,3 +89,23 @@ def test_lines_that_end_in_several_ways_are_noticed(text: bytes, mixed: bool) ->
 def test_a_line_end_across_two_blocks_is_one() -> None:
     text = b"a" * (2**20 - 1) + b"\r\nb\r\n"
     assert not examined(io.BytesIO(text), "a.csv", encoding=None).mixed
+
+
+@pytest.mark.parametrize("declared", ["cp1252", "latin-1", "iso-8859-2", "koi8-r"])
+@pytest.mark.parametrize("language", TEXTS)
+def test_what_is_utf_8_throughout_is_read_so_whatever_is_declared(declared: str, language: str) -> None:
+    """As the tables that Discreet writes, measured by the policy of their source."""
+    assert examined(io.BytesIO(TEXTS[language].encode()), "a.csv", encoding=declared).encoding == "utf-8"
+
+
+@pytest.mark.parametrize("language", ENCODINGS["cp1252"])
+def test_what_is_declared_is_believed_where_the_letters_are_not_utf_8(language: str) -> None:
+    for declared in ("cp1252", "latin-1"):
+        assert examined(io.BytesIO(TEXTS[language].encode(declared)), "a.csv", encoding=declared).encoding == declared
+
+
+@pytest.mark.parametrize("record", ["F;Ulm;", "F;;Ulm", "17;F;", "Anna;17;"])
+def test_a_record_in_the_place_of_a_header_is_named_even_with_empty_cells(record: str) -> None:
+    rows = [[*record.split(";")] for _ in range(3)]
+    with pytest.raises(ColumnError, match="looks like a record, not a header"):
+        check_header(rows[0], "a.csv", rows=[["M", "Bonn", "ja"], ["F", "Ulm", "nein"], ["M", "M", "Ulm"]])

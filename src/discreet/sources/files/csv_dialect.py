@@ -155,6 +155,20 @@ def check_header(
     Names are not repeated: they may be a person's values.
     """
     refuse_wide(len(header), str(name))
+    named = set(declared)
+    strange = [place for place, title in enumerate(header) if title not in named]
+    if values := [place for place in strange if VALUE.fullmatch(header[place].strip())]:
+        raise ColumnError(
+            f"{name}: {len(values)} of {len(header)} names in the first row are numbers, dates or addresses, so it looks like a record, not a header.",
+            remedy="Add a header row. If these are names, list the columns in a policy.",
+        )
+    below = [row for row in rows if len(row) == len(header) and list(row) != list(header)]
+    again = [place for place in strange if header[place].strip() and any(row[place] == header[place] for row in below)]
+    if 3 * len(again) >= len(header) and (len(again) > 1 or len(header) < 4):
+        raise ColumnError(
+            f"{name}: {len(again)} of {len(header)} names in the first row are values of their columns further down, so it looks like a record, not a header.",
+            remedy="Add a header row. If these are names, list the columns in a policy.",
+        )
     unnamed = [place for place, title in enumerate(header, start=1) if not title.strip()]
     if unnamed:
         further = any(len(row) == len(header) and all(cell.strip() for cell in row) for row in rows)
@@ -170,20 +184,6 @@ def check_header(
         raise ColumnError(
             f"{name}: column {doubled} of {len(header)} has the same name as an earlier one, or differs from it in case only.",
             remedy="Give every column a name of its own.",
-        )
-    named = set(declared)
-    strange = [place for place, title in enumerate(header) if title not in named]
-    if values := [place for place in strange if VALUE.fullmatch(header[place].strip())]:
-        raise ColumnError(
-            f"{name}: {len(values)} of {len(header)} names in the first row are numbers, dates or addresses, so it looks like a record, not a header.",
-            remedy="Add a header row. If these are names, list the columns in a policy.",
-        )
-    below = [row for row in rows if len(row) == len(header) and list(row) != list(header)]
-    again = [place for place in strange if any(row[place] == header[place] for row in below)]
-    if 3 * len(again) >= len(header) and (len(again) > 1 or len(header) < 4):
-        raise ColumnError(
-            f"{name}: {len(again)} of {len(header)} names in the first row are values of their columns further down, so it looks like a record, not a header.",
-            remedy="Add a header row. If these are names, list the columns in a policy.",
         )
 
 
@@ -267,7 +267,8 @@ def examined(file: IO[bytes], name: str, *, encoding: str | None) -> ExaminedTex
     block = file.read(BLOCK)
     given = None if encoding is None else known(encoding)
     wide = given or _wide(block)
-    if wide is not None and not wide.startswith("utf-8") and wide != "ascii":
+    single = given is not None and _single_byte(given)
+    if wide is not None and not wide.startswith("utf-8") and wide != "ascii" and not single:
         return ExaminedText(
             wide if given is None else encoding or wide, mixed=True
         )  # copied anyway, with one kind of line end
@@ -305,10 +306,18 @@ def examined(file: IO[bytes], name: str, *, encoding: str | None) -> ExaminedTex
             bad = line
     mixed = sum(count > 0 for count in ends.values()) > 1
     if bad is None:
-        return ExaminedText("utf-8", mixed)
+        # Letters beyond ASCII that are UTF-8 throughout are nothing else: what Discreet writes is read by the same policy.
+        return ExaminedText("utf-8" if sample or not single else encoding or "utf-8", mixed)
+    if single:
+        return ExaminedText(encoding or "utf-8", mixed=True)
     if given is not None:
         raise not_written(name, encoding or "utf-8", line=bad)
     return ExaminedText(spelt(b"".join(sample), name), mixed)
+
+
+def _single_byte(encoding: str) -> bool:
+    """Whether every byte is a character."""
+    return encoding not in UTF8 and len(bytes(range(256)).decode(encoding, "replace")) == 256
 
 
 def _wide(head: bytes) -> str | None:
