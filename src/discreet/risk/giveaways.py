@@ -243,15 +243,15 @@ def giveaways(
         targets = [(0, reading) for reading in own]
         targets += [(step, codes) for step, codes in steps.between() if step != level]
         measured = [
-            (step, target, baseline)
+            (step, target, baseline, CLEAR if not step or int(target.max()) >= MANY else NEARLY)
             for step, target in targets
             if (baseline := _agreement(shown, target)) not in (None, 1)
         ]
         for name, role in told.items():
             best, finest = None, (0, 0.0)
-            for (step, target, baseline), codes in itertools.product(measured, readings[name]):
+            for (step, target, baseline, enough), codes in itertools.product(measured, readings[name]):
                 share = _agreement(codes, target)
-                if share is None or (share - baseline) < _clear(target, step) * (1 - baseline):
+                if share is None or (share - baseline) < enough * (1 - baseline):
                     continue
                 if (detail := (int(target.max()), share - baseline)) > finest:  # the year of birth, not its decade
                     best, finest = Giveaway(name, role, quasi, share, baseline, len(shown), level=step), detail
@@ -260,11 +260,6 @@ def giveaways(
             elif (follows := _follows(cells[name].codes, steps, own, shown)) is not None:
                 found.append(Giveaway(name, role, quasi, *follows, len(shown), cuts=True))
     return tuple(found)
-
-
-def _clear(target: Ints, level: int) -> float:
-    """Share of what is left open that a column must close to say a level of a quasi-identifier."""
-    return CLEAR if not level or int(target.max()) >= MANY else NEARLY
 
 
 def _follows(codes: Ints, steps: LevelsOf, own: Sequence[Ints], shown: Ints) -> tuple[float, float] | None:

@@ -286,16 +286,15 @@ def majority(shape: Shape) -> Shape:
         (NUMBER_TEXT, lambda value: Decimal(plain_number(value, shape.decimal)).is_finite()),
         (DAY.pattern, lambda value: datetime.date.fromisoformat(value[:10])),
     ]
-    readers += [(pattern, functools.partial(_strptime, style=style)) for style, pattern in STYLES.items()]
+    readers += [
+        (pattern, functools.partial(lambda style, value: datetime.datetime.strptime(value, style), style))
+        for style, pattern in STYLES.items()
+    ]
     for pattern, reads in readers:
         kept = fitting(pattern, reads)
         if len(kept) >= least:
             return replace(shape, values=kept, odd=len(values) - len(kept))
     return shape
-
-
-def _strptime(value: str, style: str) -> object:
-    return datetime.datetime.strptime(value, style)
 
 
 NUMBER_TEXT = r"[-+]?[\d.,]*\d[\d.,]*([eE][-+]?\d+)?"

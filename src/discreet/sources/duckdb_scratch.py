@@ -5,11 +5,18 @@ Python touches none of them. What is DuckDB as such, for every room that needs i
 
 from __future__ import annotations
 
+import atexit
+import fcntl
+import itertools
+import os
 import re
+import shutil
+import stat
 import tempfile
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,7 +28,6 @@ from discreet.errors import DataError, SourceUnreadable
 from discreet.kernel import Coded
 from discreet.kernel.arrays import Label
 from discreet.sources.export.targets import FileTarget, unwritable
-from discreet.sources.private_files import private_folder, spill_folder
 from discreet.wording import reason
 
 RELATION = "source"
@@ -93,6 +99,88 @@ def _confined(connection: Any) -> Any:
             connection.execute(f"SET memory_limit = '{memory // 1024} KiB'")
         connection.execute("SET enable_external_access = false")
     return connection
+
+
+# Private copies: temporary files of people's records that do not outlive their process, even if it is killed.
+PREFIX = "discreet-private-"
+LOCK = "in-use"
+
+_numbers = itertools.count(1)
+_own: dict[int, Path] = {}
+"""The folder of this process; a forked one gets its own."""
+
+
+def private_place() -> Path:
+    """The folder of this process that only its user can enter, made and locked when it is first needed.
+
+    The system releases the lock when the process ends in any way; the next one of the same user then removes the folder.
+    """
+    process = os.getpid()
+    if process in _own and _own[process].is_dir():
+        return _own[process]
+    _sweep()
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+        # Open for as long as the process lives.
+        lock = os.open(folder / LOCK, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)
+        with suppress(OSError):  # a file system without locks: nothing is swept there either
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        if (folder / LOCK).exists():  # not swept between its making and its locking
+            break
+        os.close(lock)
+    _own.clear()
+    _own[process] = folder
+
+    def remove() -> None:
+        if os.getpid() == process:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(remove)
+    return folder
+
+
+def spill_folder() -> Path:
+    """A folder, not made yet, for what one connection to DuckDB cannot hold in memory: files of two would have the same names."""
+    return private_place() / f"spill-{next(_numbers)}"
+
+
+@contextmanager
+def private_folder() -> Iterator[Path]:
+    """A folder for some files, gone afterwards."""
+    with tempfile.TemporaryDirectory(dir=private_place()) as folder:
+        yield Path(folder)
+
+
+class PrivateFolder:
+    """Temporary copies of people's records: they go with their owner, at the latest when the process ends."""
+
+    def __init__(self, owner: object) -> None:
+        self._owner = weakref.ref(owner)
+
+    def file(self, name: str) -> Path:
+        """A place for a new file of this name."""
+        folder = Path(tempfile.mkdtemp(dir=private_place()))
+        owner = self._owner()
+        if owner is not None:
+            weakref.finalize(owner, shutil.rmtree, folder, ignore_errors=True)
+        return folder / (Path(name).name or "table")
+
+
+def _sweep() -> None:
+    """Remove folders of this user whose process has ended: nobody holds their lock."""
+    with os.scandir(tempfile.gettempdir()) as entries:
+        folders = [Path(entry) for entry in entries if entry.name.startswith(PREFIX)]
+    for folder in folders:
+        with suppress(OSError):  # being removed by another process, or in use
+            about = folder.stat(follow_symlinks=False)
+            if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.geteuid() or about.st_mode & 0o077:
+                continue  # a link, of another user, or open to others
+            lock = os.open(folder / LOCK, os.O_RDWR | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(lock)
 
 
 @contextmanager

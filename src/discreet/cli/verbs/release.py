@@ -30,10 +30,10 @@ from discreet.cli.options import (
 )
 from discreet.cli.output import CommandResult, bullet, heading, output, paragraph, plain, table, working
 from discreet.errors import UsageError
-from discreet.risk.giveaways import Telling, telling_columns, told_apart
 from discreet.wording import reason
 
 if TYPE_CHECKING:
+    from discreet import Table
     from discreet.releases.bait_release import BaitOutline, BaitSettings
     from discreet.releases.delivery.copies import Delivered
     from discreet.releases.delivery.release import Release
@@ -159,6 +159,7 @@ def plan(data: str, population: str, policy_file: str, recipients: str, **settin
     from discreet.releases.bait_release import outline_bait
     from discreet.releases.plan import plan as plan_release
     from discreet.releases.preconditions import check_names
+    from discreet.risk.giveaways import telling_columns, told_apart
 
     # How many recipients, given as a number or by their names.
     if recipients.isdecimal() and int(recipients) > 0:
@@ -261,7 +262,7 @@ def make(
         )
     with working(f"Writing {len(recipients)} copies"):
         copies = made.write(out, format=file_format, recipients=recipients)
-    return _delivered(made.refreshed(), copies, telling_columns(tables[0], made.manifest.levels))
+    return _delivered(made.refreshed(), copies, tables[0])
 
 
 @click.command(name="add-recipient", short_help="Give a later recipient a copy of a release.")
@@ -298,13 +299,15 @@ def add_recipient(
         made.refuse_other_data()
         made = made.add_recipient(*new) if new else made
         copies = made.write(out, format=file_format, recipients=recipients)
-    return _delivered(made.refreshed(), copies, telling_columns(source, made.manifest.levels))
+    return _delivered(made.refreshed(), copies, source)
 
 
-def _delivered(made: Release, copies: Sequence[Delivered], away: Sequence[Telling]) -> CommandResult:
+def _delivered(made: Release, copies: Sequence[Delivered], data: Table) -> CommandResult:
     """What was written, for whom, and what published columns tell about people."""
     from discreet.releases.plan import columns_by_role
+    from discreet.risk.giveaways import telling_columns, told_apart
 
+    away = telling_columns(data, made.manifest.levels)
     rows = [
         (copy.recipient, f"{copy.rows:,}", copy.file[:16], copy.folder if copy.new else f"{copy.folder} (existed)")
         for copy in copies

@@ -23,6 +23,7 @@ from discreet.sources.duckdb_scratch import (
     BorrowedDesk,
     DuckDBDesk,
     PrivateDesk,
+    PrivateFolder,
     bare,
     cell,
     connect,
@@ -55,7 +56,6 @@ from discreet.sources.files import parquet as dictionaries
 from discreet.sources.files.table_file import HANDED, load, table_file
 from discreet.sources.missing_codes import Code, blanked_sql
 from discreet.sources.numbering import Numbering, numbering_sql
-from discreet.sources.private_files import PrivateFolder
 
 PART = "part"
 WIDE = 64

@@ -10,7 +10,7 @@ from dataclasses import replace
 import duckdb
 
 from discreet.kernel import Recoding
-from discreet.sources.duckdb_scratch import RELATION, DuckDBDesk, bare, copy, literal, quote, translated
+from discreet.sources.duckdb_scratch import RELATION, DuckDBDesk, bare, copy, literal, private_folder, quote, translated
 from discreet.sources.engine import Cells, Target, columnwise
 from discreet.sources.export.recode import (
     Dialect,
@@ -26,7 +26,6 @@ from discreet.sources.export.recode import (
 )
 from discreet.sources.export.staging import create, fill
 from discreet.sources.export.targets import FileTarget, TableTarget, formula_count_sql, unfit
-from discreet.sources.private_files import private_folder
 
 
 def chosen(desk: DuckDBDesk, recoding: Recoding, *, drop: Sequence[str]) -> Cells:

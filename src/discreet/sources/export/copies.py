@@ -22,12 +22,11 @@ from discreet.kernel import Recoding
 from discreet.kernel.arrays import Flags
 from discreet.policy import Policy
 from discreet.policy.schema import Formulas
-from discreet.sources.duckdb_scratch import bare, connect_file, copy, literal, quote, translated
+from discreet.sources.duckdb_scratch import bare, connect_file, copy, literal, private_folder, quote, translated
 from discreet.sources.engine import CopyFolders, Engine, Marked, Pool, Target
 from discreet.sources.export.recode import NUMBERS, csv_cell, parquet_cell
 from discreet.sources.export.staging import check, local_folders, staged_file, staged_table
 from discreet.sources.export.targets import FileTarget, format_of
-from discreet.sources.private_files import private_folder
 from discreet.sources.server import SCHEMES
 from discreet.sources.table import Table, refuse_export
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from discreet.errors import EmptySource, MissingExtra, SourceUnreadable
+from discreet.sources.duckdb_scratch import PrivateFolder
 from discreet.sources.files.formats import FileFormat, damaged, declared
-from discreet.sources.private_files import PrivateFolder
 
 BLOCK = 2**20
 MOST_NAMED = 10

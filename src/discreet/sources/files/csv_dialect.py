@@ -21,9 +21,9 @@ from typing import IO, cast
 import numpy as np
 
 from discreet.errors import ColumnError, EmptySource, SourceUnreadable
+from discreet.sources.duckdb_scratch import PrivateFolder
 from discreet.sources.engine import refuse_wide
 from discreet.sources.files.formats import damaged, unreadable
-from discreet.sources.private_files import PrivateFolder
 
 DELIMITERS = ";\t|,"
 """A comma comes last: where both fit, it is a decimal comma."""
@@ -267,7 +267,9 @@ def examined(file: IO[bytes], name: str, *, encoding: str | None) -> ExaminedTex
     block = file.read(BLOCK)
     given = None if encoding is None else known(encoding)
     wide = given or _wide(block)
-    single = given is not None and _single_byte(given)
+    single = (
+        given not in (None, *UTF8) and len(bytes(range(256)).decode(given, "replace")) == 256
+    )  # one byte a character
     if wide is not None and not wide.startswith("utf-8") and wide != "ascii" and not single:
         return ExaminedText(
             wide if given is None else encoding or wide, mixed=True
@@ -313,11 +315,6 @@ def examined(file: IO[bytes], name: str, *, encoding: str | None) -> ExaminedTex
     if given is not None:
         raise not_written(name, encoding or "utf-8", line=bad)
     return ExaminedText(spelt(b"".join(sample), name), mixed)
-
-
-def _single_byte(encoding: str) -> bool:
-    """Whether every byte is a character."""
-    return encoding not in UTF8 and len(bytes(range(256)).decode(encoding, "replace")) == 256
 
 
 def _wide(head: bytes) -> str | None:

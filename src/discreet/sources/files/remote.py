@@ -16,8 +16,8 @@ from typing import IO, Any, cast
 from urllib.parse import unquote, urlsplit
 
 from discreet.errors import DiscreetError, MissingExtra, SourceNotFound, UsageError
+from discreet.sources.duckdb_scratch import PrivateFolder
 from discreet.sources.files.archive import BLOCK
-from discreet.sources.private_files import PrivateFolder
 
 DRIVERS = {
     **dict.fromkeys(("s3", "s3a"), "s3fs"),

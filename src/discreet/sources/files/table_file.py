@@ -12,13 +12,12 @@ from typing import Any
 
 from discreet.errors import MissingExtra, SourceNotFound, SourceUnreadable
 from discreet.policy import Policy
-from discreet.sources.duckdb_scratch import connect, literal, quote, translated
+from discreet.sources.duckdb_scratch import PrivateFolder, connect, literal, quote, translated
 from discreet.sources.files.archive import stream, unpacked
 from discreet.sources.files.csv_dialect import CsvFile, check_header, csv_file
 from discreet.sources.files.formats import CSV, HEAD, declared, format_of, recognised, unreadable
 from discreet.sources.files.remote import fetched, is_remote, piped
 from discreet.sources.files.typed_files import TypedColumn, labelled_columns, sheet_columns
-from discreet.sources.private_files import PrivateFolder
 
 HANDED = "handed"
 """What a frame is called on the connection."""

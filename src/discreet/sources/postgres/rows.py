@@ -14,14 +14,22 @@ from discreet.errors import ColumnError, SourceNotFound, SourceUnreadable
 from discreet.kernel import Coded, Recoding
 from discreet.kernel.arrays import Label
 from discreet.kernel.hierarchy import text
-from discreet.sources.duckdb_scratch import DuckDBDesk, PrivateDesk, bare, connect, copy, literal, postgres_csv
+from discreet.sources.duckdb_scratch import (
+    DuckDBDesk,
+    PrivateDesk,
+    bare,
+    connect,
+    copy,
+    literal,
+    postgres_csv,
+    private_folder,
+)
 from discreet.sources.duckdb_scratch import translated as duckdb_errors
 from discreet.sources.engine import Cells, Kind, Target, columnwise
 from discreet.sources.export.recode import PORTABLE, Dialect, Outline, Spell, Tables, duckdb_type, file_cell, prepare
 from discreet.sources.export.staging import create
 from discreet.sources.export.targets import NUMBER, FileTarget, TableTarget, formula_count_sql, unfit, unwritable
 from discreet.sources.missing_codes import Code, blanked_sql
-from discreet.sources.private_files import private_folder
 from discreet.sources.server import connected, driver, matches, quote, quoted, translated, unreachable
 
 KINDS: dict[str, Kind] = {

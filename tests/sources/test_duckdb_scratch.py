@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from discreet.sources.private_files import LOCK, PREFIX
+from discreet.sources.duckdb_scratch import LOCK, PREFIX
 
 READS = """
 import os, sys, signal, discreet
-from discreet.sources.private_files import spill_folder
+from discreet.sources.duckdb_scratch import spill_folder
 table = discreet.read(sys.argv[1])
 assert table.classes(["beruf"]).records == 40
 os.makedirs(spill_folder())
