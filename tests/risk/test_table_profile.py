@@ -10,6 +10,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas
 import pyarrow
 import pytest
@@ -387,3 +388,12 @@ def test_codes_for_missing_values_among_numbers_are_drafted() -> None:
 def test_a_frame_is_profiled_as_it_is() -> None:
     frame = pandas.DataFrame({"sex": ["F", "M"] * 20})
     assert discreet.profile(frame).records == 40  # type: ignore[arg-type]
+
+
+def test_numbers_that_several_columns_count_from_one_are_nobodys() -> None:
+    """People have one number; of two columns like that neither says whose row it is."""
+    rng = np.random.default_rng(7)
+    frame = pandas.DataFrame({f"v{place}": rng.integers(0, 400, 3_000) for place in range(2)})
+    assert discreet.profile(discreet.read(frame[["v0"]])).person == "v0"
+    found = discreet.profile(discreet.read(frame))
+    assert (found.person, {column.role for column in found.columns}) == (None, {"sensitive"})

@@ -62,6 +62,9 @@ FEWEST_ROWS, ENOUGH_ROWS = 10, 100
 """In a table smaller than the first any numbers differ; in one larger than the second, measurements repeat."""
 
 
+NUMBERED = "nearly all whole numbers from 1 on are in it, as where people are numbered"
+
+
 @dataclass(frozen=True)
 class Guess:
     """A role, why, and a built-in hierarchy where one fits."""
@@ -111,6 +114,9 @@ def in_context(guesses: Sequence[Guess], columns: Sequence[tuple[str, Shape]]) -
     has no end. So answers and amounts of an unknown name are rather what an attacker would learn, and what spells out one
     category in several columns is what the category is.
     """
+    if sum(one.reason == NUMBERED for one in guesses) > 1:  # people have one number: these are points or amounts
+        unknown = Guess("sensitive", "numbers of an unknown meaning may be what an attacker would learn")
+        guesses = [unknown if one.reason == NUMBERED else one for one in guesses]
     same = _computed([shape for _, shape in columns])
     numbered = Counter(_numbered(name) for (name, shape), one in zip(columns, guesses, strict=True) if one.open)
     answers = Counter(_answers(shape) for (_, shape), one in zip(columns, guesses, strict=True) if one.open)
@@ -222,7 +228,7 @@ def _role(name: str, word: Word | None, shape: Shape, *, share_unique: float, re
         and shape.complete
         and not {part.removesuffix("s") for part in cut(name)} & TIMES
     ):
-        return Guess("identifier", "nearly all whole numbers from 1 on are in it, as where people are numbered")
+        return Guess("identifier", NUMBERED)
     if len(shape.values) <= 1:
         return Guess("quasi", "nobody differs from the others in it, so hiding it costs nothing")
     if shape.looks == "number" and (many or (not shape.whole and len(shape.values) > 2)):

@@ -100,23 +100,31 @@ def singling_out(classes: Classes, *, largest: int = 4) -> SinglingOut:
     return ranked(combinations, classes.records, reach=reach)
 
 
-def _alone(classes: Classes, member: Ints, groups: int, others: Sequence[int]) -> Iterator[int]:
+def _alone(classes: Classes, member: Ints, groups: int, others: Sequence[int]) -> list[int]:
     """People alone in their group and with their value of one more column, for each of some columns.
 
-    Nothing is built on these groups, so one sorted row of keys per column is enough, many columns at a time. The lowest
-    bit of a key says that several people share its tuple.
+    Keys of which few are possible are counted, others sorted; the lowest bit says that several people share a tuple.
     """
-    shared = (classes.sizes > 1).astype(np.int64)
-    together = max(1, TOGETHER // max(len(classes), 1))
-    for start in range(0, len(others), together):
-        some = others[start : start + together]
-        values = np.array([len(classes.columns[place].labels) for place in some], dtype=np.int64)
-        kind = np.int32 if 2 * groups * int(values.max()) < 2**31 else np.int64
-        keys = np.stack([classes.codes[place] for place in some]) + member * values[:, np.newaxis]
-        keys = np.sort((2 * keys + shared).astype(kind), axis=1)
-        differs = np.ones((len(some), len(classes) + 1), dtype=bool)
+    shared, rows, alone = (classes.sizes > 1).astype(np.int64), len(classes), np.zeros(len(others), dtype=np.int64)
+    values = np.array([len(classes.columns[place].labels) for place in others], dtype=np.int64)
+    order = np.argsort(values)
+    few = int(np.searchsorted(values[order], rows // groups, side="right"))
+    together = max(1, TOGETHER // max(rows, 1))
+    starts = [*range(0, few, together), *range(few, len(others), together)]
+    for start, end in itertools.pairwise([*starts, len(others)]):
+        some = order[start:end]
+        most = groups * int(values[some].max())
+        keys = np.stack([classes.codes[others[place]] for place in some]) + member * values[some, np.newaxis]
+        if start < few:
+            keys += most * np.arange(len(some))[:, np.newaxis]
+            people = np.bincount(keys.ravel(), np.tile(classes.sizes, len(some)), most * len(some))
+            alone[some] = (people.reshape(len(some), most) == 1).sum(axis=1)
+            continue
+        keys = np.sort((2 * keys + shared).astype(np.int32 if 2 * most < 2**31 else np.int64), axis=1)
+        differs = np.ones((len(some), rows + 1), dtype=bool)
         differs[:, 1:-1] = keys[:, 1:] >> 1 != keys[:, :-1] >> 1
-        yield from (differs[:, 1:] & differs[:, :-1] & (keys & 1 == 0)).sum(axis=1).tolist()
+        alone[some] = (differs[:, 1:] & differs[:, :-1] & (keys & 1 == 0)).sum(axis=1)
+    return alone.tolist()
 
 
 def _single(classes: Classes, member: Ints, groups: int) -> int:
@@ -132,10 +140,10 @@ def ranked(combinations: Sequence[Combination], records: int, *, reach: int) -> 
     unique = {combination.columns for combination in combinations if combination.unique == records}
 
     def contains_unique(columns: tuple[str, ...]) -> bool:
-        parts = (itertools.combinations(columns, size) for size in range(1, len(columns)))
-        return any(part in unique for part in itertools.chain.from_iterable(parts))
+        sizes = range(1, len(columns) if unique else 1)
+        return any(part in unique for size in sizes for part in itertools.combinations(columns, size))
 
-    fair = [combination for combination in combinations if not contains_unique(combination.columns)]
+    fair = [one for one in combinations if not contains_unique(one.columns)]
     minimal = tuple(combination.columns for combination in fair if combination.columns in unique)
     order = sorted(fair, key=lambda combination: (-combination.unique, len(combination.columns), combination.columns))
     return SinglingOut(reach, minimal, tuple(order))
@@ -148,13 +156,10 @@ def pairs_affordable(columns: int) -> bool:
 
 FEWEST = 5
 """Values held by fewer people are not shown."""
-SHOWN = 10
-SOME = 6
-"""More categories than these are better grouped than hidden."""
-UNSHOWN = ("identifier", "drop")
-"""Columns with these roles name people, or are texts that may: none of their values is shown."""
-FARTHEST = 1e300
-"""Numbers beyond are drawn at the end of the axis."""
+SHOWN, SOME = 10, 6
+"""Values that are shown, and categories of which more are better grouped than hidden."""
+UNSHOWN, FARTHEST = ("identifier", "drop"), 1e300
+"""Columns of these roles name people, or may: no value is shown. Numbers beyond are drawn at the end of the axis."""
 
 
 class Tabular(Countable, Protocol):
@@ -325,9 +330,9 @@ def profile(table: Tabular, *, largest: int | None = None) -> Profile:
         guess(name, majority(shape), share_unique=tally.unique / tally.people, records=records, distinct=tally.distinct)
         for (name, shape), tally in zip(named, tallies, strict=True)
     ]
-    hidden = {name for name, guessed in zip(table.columns, guesses, strict=True) if guessed.role in UNSHOWN}
-    hidden |= {*policy.identifiers} if policy else set()
     guesses = in_context(guesses, named)
+    hidden = {name for (name, _), guessed in zip(named, guesses, strict=True) if guessed.role in UNSHOWN}
+    hidden.update(policy.identifiers if policy else ())
 
     def described(table: Tabular, tallies: Sequence[Tally]) -> list[ColumnProfile]:
         return [
@@ -356,7 +361,7 @@ def profile(table: Tabular, *, largest: int | None = None) -> Profile:
     else:
         single = [Combination((column.name,), column.unique, column.share_unique) for column in search]
         result = ranked(single, records, reach=1)
-    alone = tuple((column.name,) for column in columns if column.share_unique == 1)
+    alone = [(column.name,) for column in columns if column.share_unique == 1]
     minimal = tuple(dict.fromkeys([*alone, *result.minimal_unique]))
     return Profile(table.name, records, tuple(columns), result, minimal, mark, codes, person, rows)
 
@@ -371,9 +376,8 @@ def _numbered(policy: Policy | None, columns: Sequence[ColumnProfile], records: 
 
 def _column(name: str, tally: Tally, shape: Shape, guessed: Guess, *, hidden: bool, table: Tabular) -> ColumnProfile:
     """One column; values of an identifier are never shown: five rows with one of them may be one person."""
-    looks = shape.looks
-    if looks == "number" and not tally.complete and tally.bins is None:
-        looks = "text"  # some values that were not looked at are no numbers
+    unread = not tally.complete and tally.bins is None  # some values that were not looked at are no numbers
+    looks = "text" if shape.looks == "number" and unread else shape.looks
     if hidden:
         shares = []
     elif looks == "number" and tally.distinct > SHOWN:

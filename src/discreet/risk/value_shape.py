@@ -260,6 +260,8 @@ def is_code(value: str) -> bool:
     >>> [is_code(value) for value in ("k.A.", "NA", "99.99.9999", "-inf", "09.09.1990", "90+")]
     [True, True, True, True, False, False]
     """
+    if "1" <= value[:1] <= "8":  # nearly all numbers, at once
+        return False
     return value.strip().lower() in CODES or FILLER.fullmatch(value) is not None
 
 

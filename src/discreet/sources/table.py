@@ -328,12 +328,14 @@ class Table:
         """One column alone, its values counted by the people who hold them."""
         histogram, people = self._count([name])
         alone = Classes.from_histogram(histogram, people=people)
-        tally = Tally.of(self._holders(name))
+        tally = Tally.of(self._held(name, histogram, people))
         return replace(tally, people=alone.records, unique=alone.people(alone.sizes == 1))
 
     def _holders(self, name: str) -> Histogram:
         """Distinct people per value of one column."""
-        histogram, people = self._count([name])
+        return self._held(name, *self._count([name]))
+
+    def _held(self, name: str, histogram: Histogram, people: Ints | None) -> Histogram:
         if people is None:
             return histogram
         coded, values = histogram.columns[name], np.arange(len(histogram.columns[name].values))
