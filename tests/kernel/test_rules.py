@@ -361,6 +361,7 @@ def test_values_keep_the_order_in_which_they_are_bound() -> None:
         (["19901231", "19800201"], "%d.%m.%Y", 'format = "%Y%m%d"'),
         (["1990-12-31"], "%d.%m.%Y", "no format"),
         (["99.99.9999"], None, None),
+        (["1990-12-31", "31.12.1990"], None, None),  # no format reads both
     ],
 )
 def test_dates_in_another_style_get_their_format_named(written: list[str], given: str | None, hint: str | None) -> None:

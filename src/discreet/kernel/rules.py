@@ -143,7 +143,7 @@ def bound_columns(
         commas = rule.expects == "numbers" and all(
             DECIMAL_COMMA.fullmatch(coded.values[code] or "") for code in strangers
         )
-        style = date_style([coded.values[code] for code in strangers]) if isinstance(rule, Dates) else None
+        style = date_style([value for value in coded.values if value is not None]) if isinstance(rule, Dates) else None
         outside.append(OutsideValues(name, *numbers, rule.expects, shown, commas, style))
     return hierarchies, outside
 
