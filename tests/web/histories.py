@@ -44,7 +44,7 @@ def behind(history: History, account: str, now: int) -> set[str]:
         step = history[at]
         if is_fresh_start(history, at):
             break
-        if step.kind == "role":
+        if step.kind in ("role", "reopened"):
             found |= behind(history, step.by, at)
             if step.proposer:
                 found |= behind(history, step.proposer, at)

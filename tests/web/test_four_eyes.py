@@ -196,6 +196,15 @@ def test_nor_is_an_account_that_the_asker_took_over_by_a_link(app: FastAPI, cloc
     assert decide(take_up(app, link or link_to(one, "custodian2")), number) == 403
 
 
+def test_nor_is_one_that_an_administrator_opened_again(app: FastAPI) -> None:
+    """Of a person who left, and whose password is known to them."""
+    one = signed_in(app, "administrator")
+    for act in ("close", "reopen"):
+        assert one.post(f"/accounts/{account_number(app, 'custodian2')}/{act}").status_code == 303
+    assert decide(signed_in(app, "custodian2"), propose(invite(one, "bruno"))) == 403
+    assert decide(signed_in(app, "custodian2"), propose(signed_in(app, "custodian"))) == 303
+
+
 def test_a_link_that_nobody_used_takes_nothing_from_anybody(app: FastAPI) -> None:
     one = signed_in(app, "administrator")
     number = propose(invite(one, "bruno"))

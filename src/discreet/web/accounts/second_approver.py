@@ -24,7 +24,7 @@ from discreet.web.framework.permissions import GRANTED
 from discreet.web.framework.problems import Problem
 from discreet.web.ledger import entry_of
 
-# Whose actions led to an account: who invited it, gave out the links to its passwords or changed its role.
+# Whose actions led to an account: who invited it, gave out the links to its passwords, changed its role or opened it again.
 #
 # Replayed from the ledger, where nobody can change it afterwards, entry by entry, so that it is known for any moment. A link
 # counts once it is used, for the account that made it: its person has seen it. It counts for good, since a later link may have
@@ -82,6 +82,8 @@ def replay(entries: Iterable[Entry], *, before: int | None = None) -> dict[str, 
             case Act.CLOSED:
                 account.since = None
             case Act.REOPENED:
+                # An administrator who brings back the account of a person who has left may know its password.
+                account.hands = {**reach, **account.hands}
                 account.since = number if account.has_password else None
             case _ if act not in HARMLESS:  # such as a change of the role
                 account.hands = {**reach, **account.hands}
