@@ -48,3 +48,15 @@ def test_nothing_comes_from_elsewhere_and_reports_share_the_sheet() -> None:
     whole = assets()["style.css"][0].decode()
     assert whole.startswith(stylesheet())
     assert not re.search(r"url\(|@import|https?:|</", whole)
+
+
+SPACED = re.compile(r"(?:margin|padding)(?:-\w+)?\s*:\s*([^;}]*)|(?:row-|column-)?gap\s*:\s*([^;}]*)")
+
+
+def test_spaces_are_of_one_scale() -> None:
+    """Margins, paddings and gaps in pixels; what is given in other units follows the text."""
+    scale = {"0", "1", "2", "4", "8", "12", "16", "24", "32", "48"}
+    for sheet in (FOLDER / "static").glob("*.css"):
+        spaces = [one or other for one, other in SPACED.findall(sheet.read_text(encoding="utf-8"))]
+        used = {number for space in spaces for number in re.findall(r"(\d+(?:\.\d+)?)px", space)}
+        assert used <= scale, sheet.name

@@ -148,8 +148,26 @@ def figure(data: Figure, number: int | str) -> Markup:
     else:
         chart = bar_chart(data.chart, **named)
     kicker = element("p", f"Figure {number}" if isinstance(number, int) else number, class_="kicker")
-    words = element("figcaption", kicker, element("h3", data.title), paragraphs(data.reading))
+    words = element("figcaption", kicker, element("h3", data.title), reading(data.reading))
     return element("figure", words, element("div", chart, folded_table(data.table), class_="plot"), id=data.key)
+
+
+NEXT_SENTENCE = re.compile(r"(?<=[a-z0-9%)][.!?]) (?=[A-Z])")
+
+
+def reading(texts: Sequence[str]) -> list[Markup]:
+    """How a figure is read: a sentence, and the rest on demand; on paper all of it.
+
+    >>> first, more = reading(["Bars are groups. Long ones are safe.", "Dotted lines are limits."])
+    >>> str(first).strip(), "Long ones are safe." in str(more)
+    ('<p>Bars are groups.</p>', True)
+    """
+    if not texts:
+        return []
+    first, *more = NEXT_SENTENCE.split(texts[0], maxsplit=1)
+    rest = paragraphs([*more, *texts[1:]])
+    folded = [element("details", element("summary", "More"), rest, class_="more")] if rest else []
+    return [*paragraphs([first]), *folded]
 
 
 def figures(data: Sequence[Figure], *, first: int = 1) -> list[Markup]:

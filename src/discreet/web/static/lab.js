@@ -78,10 +78,10 @@ async function ask() {
 
 function put(markup) {
   const focused = document.activeElement?.id;
-  const open = [...shown.querySelectorAll("figure")].filter((one) => one.querySelector("details[open]")).map((one) => one.id);
+  const open = [...shown.querySelectorAll("figure")].filter((one) => one.querySelector(".plot details[open]")).map((one) => one.id);
   const page = new DOMParser().parseFromString(markup, "text/html");
   shown.replaceChildren(...page.body.childNodes);
-  for (const id of open) shown.querySelector(`#${CSS.escape(id)} details`)?.setAttribute("open", "");
+  for (const id of open) shown.querySelector(`#${CSS.escape(id)} .plot details`)?.setAttribute("open", "");
   if (focused && document.activeElement?.id !== focused) document.getElementById(focused)?.focus({ preventScroll: true });
   mark();
   said.textContent = shown.querySelector("[data-announce]")?.textContent ?? "";
