@@ -317,6 +317,11 @@ def test_thresholds_are_dragged_with_live_counts(place: Place, visit: Visit, tmp
     expect(counts.nth(1)).to_have_text("3")
     assert page.get_by_role("radio", name="by how many pairs people can review").is_checked()
     people = counts.nth(1).inner_text()
+    # What cannot be is said, and the form goes on.
+    page.get_by_label("Pairs for people").fill("many")
+    expect(page.locator("#zones-shown")).to_contain_text("must be a whole number")
+    page.get_by_label("Pairs for people").fill("3")
+    expect(counts.nth(1)).to_have_text("3")
     press(page, page.get_by_role("button", name="Divide"))
     expect(counts.nth(1)).to_have_text(people)
     assert load_candidates(folder).counts["people"] == 3

@@ -110,8 +110,8 @@ def cards(items: Sequence[Markup], *, kind: str = "") -> Markup:
     return element("ul", items, class_=f"cards {kind}".strip(), role="list")
 
 
-def table(data: Table) -> Markup:
-    """The table, in a frame that scrolls sideways where it must."""
+def table(data: Table, *, label: str = "") -> Markup:
+    """The table, in a frame that scrolls sideways where it must; named by its caption, or otherwise."""
 
     def cell(column: int, content: Cell, *, heading: str | None) -> Markup:
         aligned = "number" if column in data.numeric else None
@@ -131,12 +131,14 @@ def table(data: Table) -> Markup:
         for row in data.rows
     ]
     whole = element("table", element("caption", prose(data.caption)), element("thead", head), element("tbody", body))
-    return element("div", whole, class_="scroll", tabindex="0", role="region", aria_label=data.caption)
+    return element("div", whole, class_="scroll", tabindex="0", role="region", aria_label=label or data.caption)
 
 
 def folded_table(data: Table) -> Markup:
     """A table that is folded on screen and open on paper."""
-    return element("details", element("summary", "Show the table"), table(data))
+    # Named apart, since a report may show the same table in a section of its own.
+    shown = table(data, label=f"{data.caption}: the numbers of the figure")
+    return element("details", element("summary", "Show the table"), shown)
 
 
 def figure(data: Figure, number: int | str) -> Markup:

@@ -8,7 +8,15 @@ from fastapi import File, Form, UploadFile
 from pydantic import Field
 from starlette.responses import Response
 
-from discreet.web.datasets import dataset_page, ingest, lattice_page, policies, policy_page, result_page
+from discreet.web.datasets import (
+    dataset_page,
+    hierarchy_page,
+    ingest,
+    lattice_page,
+    policies,
+    policy_page,
+    result_page,
+)
 from discreet.web.datasets import store as datasets
 from discreet.web.datasets.dataset_page import DATASET, finished
 from discreet.web.datasets.ingest import LONGEST_POLICY
@@ -405,6 +413,8 @@ DATASET_ROUTES: tuple[Route, ...] = (
     Submit(f"{_PAGE}/levels", _CHANGE, policy_page.save_levels, loads=DATASET),
     Submit(f"{_PAGE}/confirm", _CHANGE, policy_page.confirm_by_form, loads=DATASET),
     Submit(f"{_PAGE}/hierarchies", _CHANGE, policy_page.save_hierarchy, body="upload", loads=DATASET),
+    Page(f"{_PAGE}/hierarchy", _CHANGE, hierarchy_page.hierarchy_page, records=True, loads=DATASET),
+    Submit(f"{_PAGE}/hierarchy", _CHANGE, hierarchy_page.change_hierarchy, loads=DATASET),
     Submit(f"{_PAGE}/population", _CHANGE, save_population, loads=DATASET),
     Submit(f"{_PAGE}/profile", _CHANGE, start_profile, loads=DATASET),
     Submit(f"{_PAGE}/assess", _CHANGE, start_assessment, loads=DATASET),

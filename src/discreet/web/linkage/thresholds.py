@@ -47,7 +47,7 @@ def zones_preview(context: Here) -> Response:
     try:
         shown = _divided(candidates, wanted_zones(candidates, typed))
     except DiscreetError as error:
-        return context.page("linkage_zones_shown.html", problem=problem_of(error))
+        return context.page("linkage_zones_shown.html", fault=problem_of(error))
     return context.page("linkage_zones_shown.html", **shown)
 
 
