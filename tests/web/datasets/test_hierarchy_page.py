@@ -12,13 +12,13 @@ from tests.web.client import Browser, signed_in
 from tests.web.datasets.test_pages import ended, settings, supervisor  # noqa: F401 - fixtures
 from tests.web.snapshot import entries
 
-POLICY = '[columns.age]\nrole = "quasi"\n[columns.ill]\nrole = "quasi"\n[columns.name]\nrole = "identifier"\n'
-PEOPLE = [(str(18 + n % 40), ("flu", "cold", "asthma")[n % 3 % 2], f"p{n}") for n in range(120)]
+POLICY = '[data]\nperson = "name"\nmissing = ["?"]\n[columns.age]\nrole = "quasi"\n[columns.ill]\nrole = "quasi"\n[columns.name]\nrole = "identifier"\n[columns.harm]\nrole = "sensitive"\n[sensitivity.harm]\nvalues = { low = 0.1, high = 1.0 }\n'
+PEOPLE = [(str(18 + n % 40), ("flu", "cold", "asthma")[n % 3 % 2], f"p{n}", ("low", "high")[n % 2]) for n in range(120)]
 
 
 @pytest.fixture
 def place(app: FastAPI, supervisor: object) -> str:  # noqa: F811
-    text = "age,ill,name\n" + "".join(",".join(person) + "\n" for person in PEOPLE)
+    text = "age,ill,name,harm\n" + "".join(",".join(person) + "\n" for person in PEOPLE)
     custodian = signed_in(app, "custodian")
     form = {"name": "", "encoding": "utf-8"}
     answer = custodian.post("/datasets/upload", form, files={"file": ("people.csv", text)})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from starlette.responses import Response
 
 from discreet.anonymity.anonymise import Exploration
 from discreet.errors import DiscreetError
-from discreet.policy.draft import Change, edited
+from discreet.policy.draft import Change, edited, value
 from discreet.web.datasets import dataset_page, ingest, policies
 from discreet.web.datasets import store as datasets
 from discreet.web.datasets.dataset_page import MOST_PEOPLE
@@ -172,12 +173,16 @@ def values_of(context: Context, dataset: Dataset, column: str) -> list[tuple[str
 
 def _classes(context: Context, dataset: Dataset, column: str, rule: Any) -> Any:
     """The people of a data set by one column alone."""
-    changes = {
-        name: Change("drop", None)
-        for name, (role, _) in policies.rules(dataset.policy).items()
-        if name != column and role.startswith(("quasi", "sensitive"))
-    }
-    text = edited(dataset.policy or "", {**changes, column: Change("quasi", rule or {"any": "*"})})
+    content = tomllib.loads(dataset.policy or "")
+    data = content.get("data", {})
+    named = [name for told in data.values() for name in (told if isinstance(told, list) else [told])]
+    # A policy of its own: other columns may have levels, weights and rules that mean nothing here.
+    roles = {name: {"role": about["role"]} for name, about in content.get("columns", {}).items() if name in named}
+    roles[column] = {"role": "quasi", "hierarchy": rule or {"any": "*"}}
+    lines = ["[data]", *(f"{key} = {value(told)}" for key, told in data.items())]
+    for name, about in roles.items():
+        lines += [f"[columns.{value(name)}]", *(f"{key} = {value(told)}" for key, told in about.items())]
+    text = "\n".join(lines)
     with context.site.store.reading() as connection:
         hierarchies = datasets.hierarchies(connection, dataset.id)
     table = context.site.places.open(dataset, policies.parse(text, hierarchies), lambda: None)
