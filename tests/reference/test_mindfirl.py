@@ -50,6 +50,7 @@ def test_what_differs_is_what_the_paper_prints_otherwise(found: Reproduction) ->
     }
     assert found.item("mindfirl.table1.id.partial").printed == ["********9", "*****6****"]
     assert found.item("mindfirl.table1.name.masked").printed[0].count("@") == 4
+    assert "no partial mode" in found.item("mindfirl.table1.race.partial").why
     assert found.item("mindfirl.kapr.definition").ours == {"partial": 0.2153, "full": 2.25}
 
 

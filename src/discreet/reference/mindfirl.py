@@ -184,10 +184,11 @@ def table_1() -> tuple[PrintedItem, ...]:
         for mode, printed in cells.items():
             name = f"{attribute.lower()}.{mode}"
             lacking = mode == "partial" and not compared.has_partial
-            # A mode that an attribute does not have is not applicable.
-            ours = [NOT_SHOWN] * 2 if lacking else list(compared.text(mode))
-            items.append(judge_masked(f"mindfirl.table1.{name}", "Table 1", f"{attribute}, {mode}: both rows", list(printed), ours,
-                                      why=WHY_1.get(name, "")))  # fmt: skip
+            about = f"mindfirl.table1.{name}", "Table 1", f"{attribute}, {mode}: both rows", list(printed)
+            if lacking:
+                items.append(judge(*about, [NOT_SHOWN] * 2, note=f"Not applicable: the engine has no {mode} mode here, and the screen keeps the mask."))  # fmt: skip
+                continue
+            items.append(judge_masked(*about, list(compared.text(mode)), why=WHY_1.get(name, "")))
     same = sum(item.verdict == "reproduces" for item in items)
     return (
         judge("mindfirl.table1", "Table 1", "attributes in display modes, of twelve, that come out in both rows", 12, same,
