@@ -86,6 +86,7 @@ CHARGED = {
     "a division": "SELECT 1 / (CASE WHEN diagnosis = 'B20' THEN 0 ELSE 1 END) FROM study.patients WHERE id = 7",
     "an error in a row that is skipped": "SELECT CASE WHEN diagnosis = 'B20' THEN diagnosis::int ELSE 0 END FROM study.patients WHERE id = 7 OFFSET 5",
     "an error in a row that another hides": "SELECT CASE WHEN diagnosis = 'B20' THEN diagnosis::int ELSE 0 END FROM study.patients WHERE id IN (7, 8) ORDER BY id = 7 LIMIT 1",
+    "a result that is too large": "SELECT lpad('x', CASE WHEN diagnosis = 'B20' THEN 70000000 ELSE 1 END) FROM study.patients WHERE id = 7",
     "an order of two": "SELECT id FROM study.patients WHERE id IN (7, 8) ORDER BY income",
 }
 """Each tells of a person or two, and costs as much in either world: absence, errors and order are answers."""

@@ -97,6 +97,7 @@ class Stored(Outputs):
             f"SELECT {n} FROM printed.t WHERE {condition} ORDER BY {other} LIMIT 5",
             f"SELECT p.a, u.name, {self._of('p.c', 'p.f', 'p.b')} FROM printed.t p JOIN printed.u u ON u.a = p.a ORDER BY 1",
             "SELECT u.name, (SELECT p.c FROM printed.t p WHERE p.a >= u.a LIMIT 1) FROM printed.u u",
+            "SELECT sum(floor(a) / 7 * 0.1), avg(round(a) / 3), stddev(nullif(a, f)), sum(date_part('epoch', e) / 7) FROM printed.t",
             f"SELECT count(*) FILTER (WHERE z = 'z1'), string_agg({text}, ','), max({n}), sum({other}) FROM printed.t",
             f"SELECT b, g, avg({n}), corr(f, a) FROM printed.t GROUP BY {self._of('ROLLUP', 'CUBE')} (b, g)",
         )

@@ -7,6 +7,7 @@ looked at for one patient. That number stands for time, which would tell the sam
 from __future__ import annotations
 
 import itertools
+import statistics
 from collections.abc import Iterator
 from typing import Any
 
@@ -190,3 +191,23 @@ def test_public_columns_are_looked_at_as_often_whatever_is_in_sensitive_ones(
     one, other = (looks(study[0], statements, world) for world in WORLDS)
     assert {name: one[name] for name in PUBLIC} == {name: other[name] for name in PUBLIC}
     assert all(abs(one[name] - other[name]) <= 5 for name in SECRET), (one, other)
+
+
+def test_what_was_enough_for_one_division_is_not_for_another(study: tuple[str, Guarding], run: Any) -> None:
+    """The same columns and people: all of two divisions are large, and of both together some are not."""
+    both = "SELECT born / 10, zip, count(*) FILTER (WHERE diagnosis = 'F32') FROM study.patients GROUP BY {}"
+    assert run(both.format("GROUPING SETS ((1), (2))"))[0]
+    fine = "SELECT born, zip, count(*) FILTER (WHERE diagnosis = 'F32') FROM study.patients GROUP BY {}"
+    assert run(fine.format("GROUPING SETS ((1), (2))"))[0]
+    assert looks(study[0], run(fine.format("1, 2"))[1])["diagnosis"] == 0
+
+
+def test_the_time_of_a_statistic_is_blurred(study: tuple[str, Guarding], monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr("discreet.gateway.enforcement.answers.time.sleep", waited.append)
+    with psycopg.connect(study[1].url(USERS[0]), autocommit=True) as session:
+        for _ in range(100):
+            session.execute("SELECT count(*) FROM study.patients WHERE diagnosis = 'I10'")
+    assert len(waited) == 100
+    assert 0.001 < statistics.stdev(waited) < 0.004
+    assert min(waited) > 0

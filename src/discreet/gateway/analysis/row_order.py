@@ -22,6 +22,7 @@ from discreet.sql.fragment import (
     Literal,
     Membership,
     Nested,
+    NotCovered,
     Operator,
     OrderBy,
     Output,
@@ -40,8 +41,10 @@ SEED = Cast(Parameter(1), "int8")
 FIXED = "fixed"
 """Numbers of a scale that the expression says: equal ones are written alike."""
 INTEGERS = frozenset(("int2", "int4", "int8"))
-FLOATS = frozenset(("float4", "float8"))
-EXACT = INTEGERS | {FIXED, "bool", "date", "timestamp", "timestamptz", "text", "varchar", "uuid"}
+WHOLE = "whole"
+"""Floating-point numbers of which equal ones are written alike."""
+FLOATS = frozenset(("float4", "float8", WHOLE))
+EXACT = INTEGERS | {FIXED, WHOLE, "bool", "date", "timestamp", "timestamptz", "text", "varchar", "uuid"}
 """Types of which equal values are the same in every respect; 1.0 and 1.00 are not."""
 _NULL, _WORD = "null", "unknown"
 _TEXTS = frozenset(
@@ -113,13 +116,17 @@ def _of_function(node: FunctionCall, resolved: Resolved) -> str:
         return "int4"
     if name in ("coalesce", "greatest", "least"):
         return _common(list(node.args), resolved)
-    if name == "nullif" or (name == "abs" and first in INTEGERS):
+    if name == "nullif":  # the first as it is compared with the second
+        return first if kind_of(node.args[1], resolved) in (first, _NULL) else _common(list(node.args), resolved)
+    if name == "abs" and first in INTEGERS:
         return first
     if name in ("extract", "date_part"):
-        return FIXED
+        return FIXED if name == "extract" else WHOLE
     if name in ("floor", "ceil", "ceiling", "round", "trunc"):
         said = len(node.args) == 1 or isinstance(node.args[1], Literal)
-        return FIXED if said and first in INTEGERS | {FIXED, "numeric"} else first if first in FLOATS else ""
+        if first in INTEGERS and len(node.args) == 1:
+            return WHOLE
+        return FIXED if said and first in INTEGERS | {FIXED, "numeric"} else "float8" if first in FLOATS else ""
     return _DATES.get(name, "")
 
 
@@ -169,7 +176,8 @@ def settled_aggregates(query: Any, resolved: Resolved) -> Any:
             return node
         kind = kind_of(node.args[0], resolved)
         if node.name in _ADDED and kind in FLOATS:
-            return Cast(replace(node, args=(Cast(node.args[0], "numeric"),)), kind if node.name == "sum" else "float8")
+            whole = "float4" if node.name == "sum" and kind == "float4" else "float8"
+            return Cast(replace(node, args=(Cast(node.args[0], "numeric"),)), whole)
         if node.name in ("min", "max") and kind == "numeric":
             digits = Aggregate("max", (FunctionCall("scale", node.args),), False, node.where)
             return FunctionCall("round", (node, digits))
@@ -189,9 +197,37 @@ def hashed(columns: Sequence[Any]) -> Any:
 
 
 def order_key(select: Select, resolved: Resolved) -> tuple[ColumnName, ...]:
-    """The keys of all governed tables in FROM."""
-    tables = [(part.alias, resolved.sources[part.alias].table) for part in parts_of(select.source)]
-    return tuple(ColumnName(alias, name) for alias, table in tables if table is not None for name in table.key)
+    """Columns by whose hash the rows of a block are ordered: keys, and what else tells rows apart."""
+    parts = [resolved.sources[part.alias] for part in parts_of(select.source)]
+    governed = [one for one in parts if one.table is not None]
+    keys = [ColumnName(one.alias, name) for one in governed for name in _telling_apart(one)]
+    if governed and all(map(_has_key, governed)) and not repeats(select, resolved, {one.alias for one in governed}):
+        return tuple(dict.fromkeys(keys))
+    aliases = {one.alias for one in parts}
+    shown = [one for one in walk(select.items) if isinstance(one, ColumnName) and one.table in aliases]
+    return tuple(dict.fromkeys((*keys, *(one for one in shown if not resolved.sensitive(one)))))
+
+
+def _telling_apart(source: Source) -> tuple[str, ...]:
+    """The key of a governed table, and where several rows may have it, more columns."""
+    table = source.table
+    if table is None or single(source):
+        return table.key if table is not None else ()
+    found = next(iter(_keys_of_rows(source)), None)
+    rest = found if found is not None else (name for name in source.columns if name not in table.sensitive)
+    return tuple(dict.fromkeys((*table.key, *sorted(rest))))
+
+
+def _keys_of_rows(source: Source) -> list[frozenset[str]]:
+    """Public columns that no two rows have alike."""
+    relation, table = source.relation, source.table
+    if relation is None or table is None:
+        return []
+    return [one for one in relation.unique if one <= relation.filled and one.isdisjoint(table.sensitive)]
+
+
+def _has_key(source: Source) -> bool:
+    return single(source) or bool(_keys_of_rows(source))
 
 
 def in_keyed_order(query: Any, resolved: Resolved) -> Any:
@@ -209,9 +245,8 @@ def in_keyed_order(query: Any, resolved: Resolved) -> Any:
         source = resolved.sources.get(node.alias) if isinstance(node, Table) else None
         if source is None or source.table is None:
             return node
-        names, table = tuple(source.columns), source.table
-        public = table.key if single(source) else tuple(name for name in names if name not in table.sensitive)
-        columns = tuple(ColumnName(node.alias, name) for name in public or names)
+        names = tuple(source.columns)
+        columns = tuple(ColumnName(node.alias, name) for name in _telling_apart(source) or names)
         items = tuple(Output(ColumnName(node.alias, name), name) for name in names)
         inner = Select(items, node, order=(OrderBy(hashed(columns)),), offset=Literal("number", "0"))
         return DerivedTable(inner, node.alias, names)
@@ -229,13 +264,7 @@ def _ordered(query: Any, resolved: Resolved) -> Any:
         columns = tuple(dict.fromkeys(one for some in query.groups or () for one in some))
         which = (FunctionCall("grouping", columns),) if len(query.groups or ()) > 1 else ()
         return replace(query, order=(*query.order, OrderBy(hashed((*columns, *which))))) if columns else query
-    parts = {part.alias for part in parts_of(query.source)}
-    governed = {one for one in parts if resolved.sources[one].table is not None}
     keys = order_key(query, resolved)
-    alone = all(single(resolved.sources[one]) for one in governed) and not repeats(query, resolved, governed)
-    if not keys or not alone:
-        shown = (one for one in walk(query.items) if isinstance(one, ColumnName) and one.table in parts)
-        keys = tuple(dict.fromkeys((*keys, *shown)))
     return replace(query, order=(*query.order, OrderBy(hashed(keys)))) if keys else query
 
 
@@ -246,7 +275,11 @@ def _around(query: Any, resolved: Resolved) -> Select:
     columns = tuple(ColumnName(alias, f"c{place}") for place in range(len(names)))
 
     def output(node: Any) -> ColumnName:
-        place = int(node.text) - 1 if isinstance(query, SetQuery) else [one.inner for one in query.items].index(node)
+        if isinstance(query, SetQuery):
+            return columns[int(node.text) - 1]
+        place = next((place for place, one in enumerate(query.items) if one.inner == node), None)
+        if place is None:
+            raise NotCovered("ORDER BY something that DISTINCT does not show", "add it to the list")
         return columns[place]
 
     order = (*(replace(one, inner=output(one.inner)) for one in query.order), OrderBy(hashed(columns)))
