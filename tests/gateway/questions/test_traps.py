@@ -401,6 +401,7 @@ def test_nothing_sensitive_is_run_about_groups_that_are_too_small(
         f"concat(diagnosis, {', '.join(repr('a' * 900) for _ in range(9))}) = 'q'",
         f"CASE {' '.join(f'WHEN diagnosis = {str(n)!r} THEN true' for n in range(400))} END",
         "diagnosis LIKE '%a%b%c%d%'",
+        f"diagnosis = 'I10' OR {' OR '.join(f'diagnosis ~ {str(n)!r}' for n in range(10))}",
     ],
 )
 def test_work_that_depends_on_a_sensitive_value_is_short(eve: psycopg.Connection[Any], heavy: str) -> None:

@@ -38,7 +38,8 @@ from discreet.sql.fragment import (
 from discreet.sql.printer import printed
 
 _FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "<>": "<>"}
-_PATTERNS = frozenset(("like", "ilike", "not like", "not ilike", "~", "~*", "!~", "!~*"))
+_REGULAR = frozenset(("~", "~*", "!~", "!~*"))
+_PATTERNS = _REGULAR | {"like", "ilike", "not like", "not ilike"}
 _REGEX = re.compile(r"[\w .,:/^$|-]{0,200}")
 """Regular expressions that are always valid and quickly matched."""
 _TRUTH = {
@@ -48,8 +49,11 @@ _TRUTH = {
 _WHOLE = frozenset(("floor", "ceil", "ceiling", "trunc"))
 _SPELLINGS = frozenset(("lower", "upper", "initcap", "btrim", "ltrim", "rtrim"))
 _LARGEST = 10**9
-STEPS, LETTERS, HEAVY = 500, 2_000, 10
-"""Most steps and letters of an expression; what a pattern or a function counts."""
+STEPS, LETTERS, HEAVY, REGULAR = 500, 2_000, 10, 50
+"""Most steps and letters of an expression; what a pattern or a function counts, and how much more a regular expression.
+
+The server forgets regular expressions beyond 32, and reading one again takes three hundred steps.
+"""
 WILDCARDS = 3
 """So many a pattern may have: the time of matching grows with each."""
 
@@ -101,7 +105,10 @@ def steps_of(node: Any) -> int:
     cheap = (Test, Membership, When)
     found = [one for one in walk(node) if isinstance(one, (Operator, FunctionCall, Nested, *cheap))]
     plain = {*_FLIPPED, "and", "or", "not"}
-    return sum(1 if isinstance(one, cheap) or getattr(one, "sign", "") in plain else HEAVY for one in found)
+    regular = sum(getattr(one, "sign", "") in _REGULAR for one in found)
+    return regular * REGULAR + sum(
+        1 if isinstance(one, cheap) or getattr(one, "sign", "") in plain else HEAVY for one in found
+    )
 
 
 def _readable(pattern: str, sign: str) -> None:
