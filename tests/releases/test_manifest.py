@@ -27,9 +27,10 @@ from discreet.kernel import (
     Tree,
     Widths,
 )
-from discreet.releases import manifest as sealed_form
-from discreet.releases.manifest import Manifest, fingerprint, read_rule, write_rule
+from discreet.releases import serialise as sealed_form
+from discreet.releases.manifest import Manifest, fingerprint
 from discreet.releases.marks.codebook import Codebook
+from discreet.releases.serialise import read_rule, write_rule
 from tests.examples import examples
 from tests.releases.made import KEY, draft
 from tests.releases.world import town

@@ -15,13 +15,12 @@ import numpy as np
 from discreet.errors import Refused, UsageError
 from discreet.kernel import Classes, Countable
 from discreet.kernel.arrays import Label
-from discreet.kernel.serialise import json_of
 from discreet.policy import Policy
 from discreet.releases.bait import BUDGET, DECOYS, REMOVALS, BaitPlan, plan_bait
 from discreet.releases.decoys.matching import DecoyRows, Filler
 from discreet.releases.manifest import BAIT, ReleaseSettings
 from discreet.releases.marks.codebook import Codebook, Marks, derive
-from discreet.releases.plan import NO_SECRET, Node, find_node, people_words, published_columns
+from discreet.releases.plan import NO_SECRET, Node, find_node, people_words
 from discreet.releases.population_link import Linked
 from discreet.sources import Table
 from discreet.wording import fine_percent, percent
@@ -157,13 +156,9 @@ class BaitOutline:
         """One sentence per thing that a custodian decides on."""
         return (*people_words(self.node, self.published), *self.draft.words())
 
-    to_dict = json_of(
-        "k=settings.k requirements=node.requirements records=node.linked.records levels=node.levels "
-        "released=node.linked.released.records suppressed=node.suppressed population=node.linked.population.records "
-        "preflight=draft.foreseen",
-        published=lambda self: published_columns(self.published, self.node.linked.released),
-        classes=lambda self: len(self.node.linked.released),
-    )
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**self.node.people(self.settings, self.published), "preflight": self.draft.foreseen}
 
     def __repr__(self) -> str:
         return f"BaitOutline({self.draft!r})"
@@ -236,7 +231,7 @@ def draft_bait(
         )
     codebook = _codebook(plan, dealt)
     real = len(codebook.marks) - len(dealt)
-    return BaitDraft(plan, codebook, DecoyRows(filled.columns, filled.places + real))
+    return BaitDraft(plan, codebook, filled.at(filled.places + real))
 
 
 def _codebook(plan: BaitPlan, decoys: Sequence[tuple[Label, ...]]) -> Codebook:

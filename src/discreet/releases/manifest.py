@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import hmac
 import json
@@ -12,30 +11,26 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.errors import IntegrityError, MissingExtra, Refused, StoreTooNew, UsageError
-from discreet.kernel import (
-    AnyValue,
-    AutoMask,
-    Classes,
-    Column,
-    Cuts,
-    Dates,
-    Flat,
-    Hierarchy,
-    Mask,
-    Prefix,
-    Rule,
-    TopBottomCode,
-    Tree,
-    Widths,
-)
+from discreet.errors import IntegrityError, MissingExtra, Refused, StoreTooNew
+from discreet.kernel import Classes, Rule
 from discreet.kernel.arrays import Flags, Ints, Label
-from discreet.kernel.serialise import json_of, plain
+from discreet.kernel.serialise import json_of
 from discreet.releases.marks.codebook import Codebook, Law, Marks, canonical, derive
 from discreet.releases.marks.row_marks import RowCodebook, RowMarks
 from discreet.releases.preconditions import Gates
+from discreet.releases.serialise import (
+    bytes_of,
+    pack_classes,
+    pack_flags,
+    pack_ints,
+    read_rule,
+    text_of,
+    unpack_classes,
+    unpack_flags,
+    unpack_ints,
+    write_rule,
+)
 
 if TYPE_CHECKING:
     from nacl.secret import SecretBox
@@ -61,6 +56,40 @@ class DecoyCells:
 
     def __repr__(self) -> str:
         return f"DecoyCells({len(self)} rows)"
+
+
+@dataclass(frozen=True, eq=False)
+class ReservedRows:
+    """People who were left out of all copies and whose values decoys hold, as they would be published."""
+
+    labels: tuple[tuple[Label, ...], ...]
+    """Their own classes."""
+    cells: Mapping[str, Sequence[Label]]
+    """Every other column, as text."""
+    decoys: Ints
+    """Per person, the row of a decoy that has their values; -1 where it is gone."""
+    shown: tuple[tuple[Label, ...], ...] = ()
+    """Classes that an earlier release of the data set showed and this one does not: their people give nothing to decoys."""
+    gone: tuple[tuple[Label, ...], ...] = ()
+    """Classes of decoys that became too small: nobody is released there."""
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __repr__(self) -> str:
+        return f"ReservedRows({len(self)} people)"
+
+    def to_dict(self) -> dict[str, Any]:
+        """For the sealed manifest."""
+        cells = {name: list(column) for name, column in self.cells.items()}
+        classes = {name: [list(label) for label in getattr(self, name)] for name in ("labels", "shown", "gone")}
+        return {**classes, "cells": cells, "decoys": pack_ints(self.decoys)}
+
+    @classmethod
+    def from_dict(cls, written: Mapping[str, Any]) -> ReservedRows:
+        """What was written."""
+        labels, shown, gone = (tuple(tuple(label) for label in written[name]) for name in ("labels", "shown", "gone"))
+        return cls(labels, dict(written["cells"]), unpack_ints(written["decoys"]), shown, gone)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +161,15 @@ class Manifest:
     """Every column of the copies with its role; empty in manifests that were made before roles were kept."""
     rows: RowCodebook | None = None
     """Single rows that some copies lack; None in manifests of the first design."""
+    dataset: str = ""
+    """The data set, which all releases of the same people share; empty where it has the name of the release."""
+    reserved: ReservedRows | None = None
+    """Rows whose values decoys of this data set hold, now or before; None in manifests of the first design."""
+
+    @property
+    def scope(self) -> str:
+        """What marks and bits depend on, beside recipient and key: the data set, whatever a release of it is called."""
+        return self.dataset or self.release
 
     @property
     def levels(self) -> dict[str, int]:
@@ -159,15 +197,15 @@ class Manifest:
         if self.bait:
             raise Refused(
                 f"Release '{self.release}' has bait: its copies lack each other's exclusive classes, so it gets no "
-                "further recipients and no further versions.",
-                remedy="Start a release of another name with all recipients.",
+                "further recipients, and the same people are not released again: decoys would be missing there.",
+                remedy="Release other people, or these with marks from the start.",
             )
 
     def with_recipients(self, names: Sequence[str], *, key: bytes) -> Manifest:
         """The same with further recipients; nobody's marks change."""
         everybody = (*self.recipients, *names)
-        codebook = Codebook.of(self.codebook.marks, self.law, everybody, release=self.release, key=key)
-        rows = self.rows and self.rows.with_recipients(names, release=self.release, key=key)
+        codebook = Codebook.of(self.codebook.marks, self.law, everybody, release=self.scope, key=key)
+        rows = self.rows and self.rows.with_recipients(names, release=self.scope, key=key)
         return replace(self, codebook=codebook, rows=rows, revision=self.revision + 1)
 
     def present(self, recipient: str) -> Flags:
@@ -175,7 +213,8 @@ class Manifest:
         bits = self.codebook.row(recipient)
         if self.rows is None:
             return bits
-        return np.concatenate([bits, self.rows.present[self.recipients.index(recipient)]])
+        nowhere = np.zeros(self.rows.rows.withheld, dtype=bool)
+        return np.concatenate([bits, self.rows.present[self.recipients.index(recipient)], nowhere])
 
     def to_bytes(self) -> bytes:
         """Canonical: the same manifest always gives the same bytes."""
@@ -199,7 +238,7 @@ class Manifest:
                 "decoy": pack_flags(marks.decoy),
                 **{name: pack_ints(getattr(marks, name)) for name in MARK_NUMBERS},
             },
-            "probabilities": _text(np.asarray(self.codebook.probabilities, dtype="<f8").tobytes()),
+            "probabilities": text_of(np.asarray(self.codebook.probabilities, dtype="<f8").tobytes()),
             "recipients": list(self.recipients),
             "present": pack_flags(self.codebook.present),
             "decoys": {
@@ -209,11 +248,13 @@ class Manifest:
             "preflight": dict(self.preflight),
             "gates": self.gates.to_dict(),
             "published": dict(self.published),
+            "dataset": self.dataset,
+            "reserved": None if self.reserved is None else self.reserved.to_dict(),
             "rows": None
             if self.rows is None
             else {
                 **self.rows.rows.to_dict(),
-                "probabilities": _text(np.asarray(self.rows.probabilities, dtype="<f8").tobytes()),
+                "probabilities": text_of(np.asarray(self.rows.probabilities, dtype="<f8").tobytes()),
                 "present": pack_flags(self.rows.present),
             },
         }
@@ -232,7 +273,7 @@ class Manifest:
                     decoy=unpack_flags(marks["decoy"]),
                     **{name: unpack_ints(marks[name]) for name in MARK_NUMBERS},
                 ),
-                np.frombuffer(_bytes(written["probabilities"]), dtype="<f8").astype(np.float64),
+                np.frombuffer(bytes_of(written["probabilities"]), dtype="<f8").astype(np.float64),
                 tuple(written["recipients"]),
                 unpack_flags(written["present"]),
             )
@@ -251,9 +292,11 @@ class Manifest:
                 preflight=written["preflight"],
                 gates=Gates(**written["gates"]),
                 published=written.get("published", {}),
+                dataset=written.get("dataset", ""),
+                reserved=None if (kept := written.get("reserved")) is None else ReservedRows.from_dict(kept),
                 rows=RowCodebook(
                     RowMarks.from_dict(rows, tuple(marks["columns"])),
-                    np.frombuffer(_bytes(rows["probabilities"]), dtype="<f8").astype(np.float64),
+                    np.frombuffer(bytes_of(rows["probabilities"]), dtype="<f8").astype(np.float64),
                     unpack_flags(rows["present"]),
                 )
                 if (rows := written.get("rows"))
@@ -315,124 +358,8 @@ def fingerprint(classes: Classes) -> str:
     return hashed.hexdigest()
 
 
-# Arrays, classes and rules of generalisation as JSON, so that a sealed manifest needs no policy file to be read again.
 PLAIN = ("release", "version", "revision", "policy", "fingerprint")
 MARK_NUMBERS = ("sizes", "links", "partners")
-
-
-def pack_ints(numbers: Ints) -> str:
-    """Whole numbers in as few bytes as they need, as text.
-
-    >>> unpack_ints(pack_ints(np.array([3, -1, 2**40]))).tolist()
-    [3, -1, 1099511627776]
-    """
-    values = np.asarray(numbers, dtype=np.int64)
-    small = not len(values) or (values.min() >= -(2**31) and values.max() < 2**31)
-    kind = "<i4" if small else "<i8"
-    return kind + _text(values.astype(kind).tobytes())
-
-
-def unpack_ints(text: str) -> Ints:
-    """The numbers again."""
-    return np.frombuffer(_bytes(text[3:]), dtype=text[:3]).astype(np.int64)
-
-
-def pack_flags(flags: Flags) -> dict[str, Any]:
-    """Truth values, eight to the byte, with their shape.
-
-    >>> unpack_flags(pack_flags(np.array([[True, False, True]]))).tolist()
-    [[True, False, True]]
-    """
-    return {"shape": list(flags.shape), "bits": _text(np.packbits(flags.reshape(-1)).tobytes())}
-
-
-def unpack_flags(packed: Mapping[str, Any]) -> Flags:
-    """The truth values again."""
-    shape = tuple(packed["shape"])
-    size = int(np.prod(shape, dtype=np.int64))
-    bits: NDArray[np.uint8] = np.frombuffer(_bytes(packed["bits"]), dtype=np.uint8)
-    return np.unpackbits(bits, count=size).astype(bool).reshape(shape)
-
-
-def pack_classes(classes: Classes) -> dict[str, Any]:
-    """Classes with their sizes, and what each of their values becomes at every coarser level."""
-    columns = []
-    for column, codes in zip(classes.columns, classes.codes, strict=True):
-        hierarchy = column.hierarchy
-        # One path per value: itself, then the value one level up, and so on.
-        values = [
-            [hierarchy.labels[level][code] for code in hierarchy.map(column.level, level).tolist()]
-            for level in range(column.level, hierarchy.height)
-        ]
-        paths = [list(path) for path in zip(*values, strict=True)]
-        columns.append({"name": column.name, "level": column.level, "paths": paths, "codes": pack_ints(codes)})
-    return {"columns": columns, "sizes": pack_ints(classes.sizes)}
-
-
-def unpack_classes(packed: Mapping[str, Any]) -> Classes:
-    """The classes again; levels below their own hold the same values as their own."""
-    columns = []
-    for column in packed["columns"]:
-        level, paths = column["level"], column["paths"]
-        height = level + (len(paths[0]) if paths else 1)
-        hierarchy = Hierarchy.of([[path[0]] * level + path for path in paths], height=height)
-        columns.append(Column(column["name"], hierarchy, level))
-    codes = tuple(unpack_ints(column["codes"]) for column in packed["columns"])
-    return Classes(tuple(columns), codes, unpack_ints(packed["sizes"]))
-
-
-def _text(data: bytes) -> str:
-    return base64.b64encode(data).decode("ascii")
-
-
-def _bytes(text: str) -> bytes:
-    return base64.b64decode(text, validate=True)
-
-
-RULES: Mapping[type[Any], Mapping[str, str]] = {
-    Mask: {"mask": "length"},
-    AutoMask: {"auto_mask": "longest"},
-    Prefix: {"prefix": "lengths"},
-    TopBottomCode: {"top": "top", "bottom": "bottom", "widths": "widths"},
-    Widths: {"widths": "widths"},
-    Cuts: {"cuts": "cuts"},
-    AnyValue: {"any": "label"},
-    Dates: {"dates": "units", "format": "format"},
-    Tree: {"tree": "rows", "name": "name"},
-}
-"""Rules of generalisation: the keys of each in JSON, and its attributes."""
-
-
-def write_rule(rule: Rule) -> dict[str, Any]:
-    """A rule as JSON holds it.
-
-    >>> write_rule(Mask(5)), read_rule({"mask": 5})
-    ({'mask': 5}, Mask(length=5))
-    """
-    if isinstance(rule, Flat):
-        return {"flat": True}
-    if type(rule) not in RULES:
-        raise UsageError(
-            f"A {type(rule).__name__} cannot be written into a manifest.",
-            remedy="Use the hierarchies that a policy file knows.",
-        )
-    written = {key: plain(getattr(rule, attribute)) for key, attribute in RULES[type(rule)].items()}
-    decimal = getattr(rule, "decimal", ".")
-    return written if decimal == "." else {**written, "decimal": decimal}
-
-
-def read_rule(written: Mapping[str, Any]) -> Rule:
-    """The rule that was written."""
-    for kind, keys in RULES.items():
-        if keys.keys() <= written.keys():
-            decimal = {"decimal": written["decimal"]} if "decimal" in written else {}
-            rule: Rule = kind(**{attribute: _tuples(written[key]) for key, attribute in keys.items()}, **decimal)
-            return rule
-    return Flat()
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 def digest(sealed: bytes) -> str:

@@ -246,6 +246,21 @@ class Node:
         """People who are left out."""
         return self.linked.suppressed.records
 
+    def people(self, settings: ReleaseSettings, published: Mapping[str, str]) -> dict[str, Any]:
+        """For JSON: who is released, at which levels, in which columns."""
+        linked = self.linked
+        return {
+            "levels": self.levels,
+            "k": settings.k,
+            "requirements": self.requirements,
+            "records": linked.records,
+            "released": linked.released.records,
+            "suppressed": self.suppressed,
+            "population": linked.population.records,
+            "published": published_columns(published, linked.released),
+            "classes": len(linked.released),
+        }
+
 
 def require_releasable(table: Table) -> None:
     """Stop unless every column has a role and every row is a person."""
@@ -343,13 +358,10 @@ class Plan:
         """One sentence per thing that a custodian decides on."""
         return *people_words(self.node, self.published), *self.preflight.words()
 
-    to_dict = json_of(
-        "levels k=settings.k requirements=node.requirements records=node.linked.records "
-        "released=node.linked.released.records suppressed=node.suppressed population=node.linked.population.records "
-        "preflight marking",
-        published=lambda self: published_columns(self.published, self.node.linked.released),
-        classes=lambda self: len(self.node.linked.released),
-    )
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        people = self.node.people(self.settings, self.published)
+        return {**people, "preflight": self.preflight.to_dict(), "marking": self.marking.to_dict()}
 
     def __repr__(self) -> str:
         return f"Plan({len(self.marking.marks)} marks for {self.preflight.recipients} recipients)"

@@ -191,6 +191,7 @@ def plan(data: str, population: str, policy_file: str, recipients: str, **settin
 @release_options
 @bait_options
 @option("--name", metavar="NAME", required=True, help="Name of the release.")
+@option("--dataset", metavar="NAME", help="The data set, if earlier releases of the same people are not recognised.")
 @recipients_option
 @option("--population-source", metavar="TEXT", default="", help="Where the population comes from.")
 @option("--population-licence", metavar="TEXT", default="", help="What allows its use for this purpose.")
@@ -224,7 +225,7 @@ def make(
 
     A secret decides who has which control records; the decision is sealed and committed to in the ledger before any file
     appears. Repeat the command after a failure: it continues where it stopped. With the --name of an existing release,
-    other data become its next version.
+    other data become its next version. Releases of the same people share marks and decoys, whatever they are called.
 
     \b
     Example:
@@ -327,6 +328,7 @@ def _delivered(made: Release, copies: Sequence[Delivered], data: Table) -> Comma
         notes=[
             *giveaway_notes(away),
             *([made.preflight["warning"]] if made.manifest.bait else []),
+            *made.preflight.get("notes", []),
             "Who has which control records is known only to the store and its keys: back up both.",
             "Store a head of the ledger elsewhere: discreet ledger head --out head.json",
         ],

@@ -115,6 +115,12 @@ class Donors:
         columns = tuple(DonorColumn.of(name, [cells[row] for row in order.tolist()]) for name, cells in others.items())
         return cls(columns, owners[order])
 
+    def only(self, rows: Ints) -> Donors:
+        """Some of the rows."""
+        chosen = rows.tolist()
+        columns = [DonorColumn.of(column.name, [column.cells[row] for row in chosen]) for column in self.columns]
+        return Donors(tuple(columns), self.owners[rows])
+
     @cached_property
     def rows(self) -> Mapping[int, Ints]:
         """The rows of each class."""

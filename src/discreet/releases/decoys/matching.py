@@ -9,7 +9,7 @@ predicted from the quasi-identifiers, and a decoy takes the donors whose own qua
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
@@ -191,15 +191,25 @@ class DecoyRows:
     """Cells by the name of their column, without the quasi-identifiers, in the order of the table."""
     places: Ints
     """Per row, the place of its mark among all marks."""
+    donors: tuple[tuple[Label, ...], ...] = ()
+    """Per row, the class of the person whose values these are."""
+    own: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    """Of columns that were looked up for the class of the decoy, what that person has."""
 
     def __len__(self) -> int:
         return len(self.places)
 
     def only(self, marks: Ints) -> DecoyRows:
         """The rows of some marks."""
-        kept = np.flatnonzero(np.isin(self.places, marks))
-        columns = {name: [cells[row] for row in kept.tolist()] for name, cells in self.columns.items()}
-        return DecoyRows(columns, self.places[kept])
+        kept = np.flatnonzero(np.isin(self.places, marks)).tolist()
+        columns, own = (
+            {name: [cells[row] for row in kept] for name, cells in every.items()} for every in (self.columns, self.own)
+        )
+        return DecoyRows(columns, self.places[kept], tuple(self.donors[row] for row in kept if self.donors), own)
+
+    def at(self, places: Ints) -> DecoyRows:
+        """The same rows for marks at other places."""
+        return replace(self, places=places)
 
     def __repr__(self) -> str:
         return f"DecoyRows({len(self)} rows of {len(np.unique(self.places))} decoys)"
@@ -260,14 +270,17 @@ class Filler:
         chosen = np.concatenate([np.zeros(0, dtype=np.int64), *(taken[decoy] for decoy in order)])
         places = np.repeat(np.array(order, dtype=np.int64), sizes[order])
         looked_up = {one.column: one for one in self.follows}
-        cells = {}
+        cells, own_cells = {}, {}
         for number, (column, known) in enumerate(zip(self.left_out.columns, self.released.columns, strict=True)):
             if number in looked_up:
                 one = looked_up[number]
                 cells[column.name] = [known.cells[one.donors[one.key(labels[place])]] for place in places.tolist()]
+                own_cells[column.name] = [column.cells[row] for row in chosen.tolist()]
             else:
                 cells[column.name] = [column.cells[row] for row in chosen.tolist()]
-        return DecoyRows(cells, places)
+        classes = list(self.classes.tuples())
+        givers = tuple(classes[owner] for owner in self.left_out.owners[chosen].tolist())
+        return DecoyRows(cells, places, givers, own_cells)
 
 
 def nearest_donors(

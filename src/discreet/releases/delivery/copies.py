@@ -74,13 +74,16 @@ class ExpectedClasses:
             raise _contradiction("a real mark is no released class") from None
         if any(marks.labels[mark] in place_of for mark in decoys.tolist()):
             raise _contradiction("a decoy shares its class with people of the data")
-        rows = () if manifest.rows is None else manifest.rows.rows.labels[: len(manifest.rows.rows)]
+        rows = () if manifest.rows is None else manifest.rows.rows.labels[: manifest.rows.rows.single]
         try:
             single = np.array([place_of[labels] for labels in rows], dtype=np.int64)
         except KeyError:
             raise _contradiction("a row mark is in no released class") from None
         if (mark_of[single] >= 0).any():
             raise _contradiction("a row mark is in a class that is a mark itself")
+        # Rows that no copy holds are in the table beside those that were sealed.
+        withheld = len(single) if manifest.rows is None else manifest.rows.rows.withheld
+        sizes = released.sizes + np.bincount(single[len(single) - withheld :], minlength=len(released))
         columns, codes = [], []
         classes = released.project(marks.columns)
         for place, (column, own) in enumerate(zip(classes.columns, classes.codes, strict=True)):
@@ -88,7 +91,7 @@ class ExpectedClasses:
             columns.append(Column(column.name, Hierarchy.of([[label] for label in both.values])))
             codes.append(np.concatenate([both.codes[: len(column.labels)][own], both.codes[len(column.labels) :]]))
         return cls(
-            Classes(tuple(columns), tuple(codes), np.concatenate([released.sizes, marks.sizes[decoys]])),
+            Classes(tuple(columns), tuple(codes), np.concatenate([sizes, marks.sizes[decoys]])),
             np.concatenate([mark_of, decoys]),
             np.arange(len(released) + len(decoys)) >= len(released),
             single,

@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from discreet.errors import Refused, UsageError
 from discreet.kernel import Classes, Countable
-from discreet.kernel.arrays import Label
 from discreet.kernel.classes import Levels
 from discreet.kernel.rules import fitted
 from discreet.kernel.serialise import card
 from discreet.policy import Policy
 from discreet.releases.bait_release import BaitSettings, draft_bait
-from discreet.releases.decoys.donors import rows_of_classes
-from discreet.releases.decoys.matching import DecoyRows
 from discreet.releases.delivery.copies import Copying, Delivered, Format, Watch, recoded
 from discreet.releases.delivery.repository import Copy
 from discreet.releases.delivery.service import Opened, Registry, Where, open_release, registry_of, whoever_asks
-from discreet.releases.manifest import DecoyCells, Manifest, PopulationSummary, ReleaseSettings, fingerprint
-from discreet.releases.marks.codebook import Codebook, Law, Marks
-from discreet.releases.marks.pairing import FEWEST_MARKS
+from discreet.releases.manifest import Manifest, PopulationSummary, ReleaseSettings, fingerprint
+from discreet.releases.marks.codebook import Codebook, Law
 from discreet.releases.marks.row_marks import RowCodebook
-from discreet.releases.marks.selection import mark, spelling
+from discreet.releases.marks.selection import mark
+from discreet.releases.marks.turnover import SHARED, Continuation, as_text, reserved, shares_people
 from discreet.releases.plan import Node, Preflight, find_node, published_columns, require_releasable
-from discreet.releases.population_link import Linked
+from discreet.releases.power import coalition_supported, marks_needed
 from discreet.releases.preconditions import Gates, check_names
 from discreet.releases.tracing.case import chains_of
 from discreet.sources import Table
@@ -113,7 +107,7 @@ class Release:
             manifest = registry.open(kept)
             check_names([*manifest.recipients, *names], "recipient")
             _refuse_retired(registry, self.name, names)
-            registry.seal(manifest.with_recipients(names, key=registry.key(self.name)), actor=self.actor)
+            registry.seal(manifest.with_recipients(names, key=registry.key(manifest.scope)), actor=self.actor)
             return self._again(registry)
 
     def retire(self, recipient: str) -> Release:
@@ -178,6 +172,7 @@ def release(
     force: bool = False,
     approved: bool = True,
     bait: BaitSettings | None = None,
+    dataset: str | None = None,
     store: Where = None,
     actor: str | None = None,
 ) -> Release:
@@ -186,7 +181,8 @@ def release(
     With `bait` copies hold decoys as published instead of marks, for recipients without a list of the population.
 
     Under a name that is known, the same data go on where a failure stopped, with further recipients if there are; other
-    data are the next version. With approved=False, copies wait until another custodian calls `Release.approve`.
+    data are the next version. All releases of a data set, whatever they are called, share marks and decoys: they
+    are recognised by people they have in common, and `dataset` says which they are where that cannot be seen. With approved=False, copies wait until another custodian calls `Release.approve`.
     """
     gates.check()
     check_names([name], "release")
@@ -201,26 +197,96 @@ def release(
     with registry_of(store, create=True) as registry:
         _refuse_retired(registry, name, people)
         before = registry.find(name)
-        previous = None if before is None else registry.open(before)
-        if before is not None and previous is not None:
+        last = None if before is None else registry.open(before)
+        if before is not None and last is not None:
             # The same people under the same settings: this is the version that is there, perhaps with more recipients.
-            asked = replace(settings, requirements=previous.settings.requirements)
-            names = tuple(column.name for column in previous.released.columns)
-            same_settings = asked.to_dict() == previous.settings.to_dict()
-            if same_settings and fingerprint(table.classes(names)) == previous.fingerprint:
-                added = [recipient for recipient in people if recipient not in previous.recipients]
+            asked = replace(settings, requirements=last.settings.requirements)
+            names = tuple(column.name for column in last.released.columns)
+            same_settings = asked.to_dict() == last.settings.to_dict()
+            if same_settings and fingerprint(table.classes(names)) == last.fingerprint:
+                added = [recipient for recipient in people if recipient not in last.recipients]
                 if added:
-                    check_names([*previous.recipients, *added], "recipient")
-                    more = previous.with_recipients(added, key=registry.key(name))
+                    check_names([*last.recipients, *added], "recipient")
+                    more = last.with_recipients(added, key=registry.key(last.scope))
                     before = registry.seal(more, actor=who, state=state)
                 return Release(Opened(before, registry.open(before)), table, store, who)
+        scope, previous = data_set_of(registry, name, table, dataset, force=force)
+        if previous is not None:
             previous.refuse_change_of_bait()
             levels = levels_of_next_version(previous, settings, levels)
         node = find_node(table, population, settings, levels=levels, diversity=diversity, closeness=closeness)
-        settings = replace(settings, requirements=node.requirements)
-        manifest = _draft(registry.key(name), name, table, node, settings, people, gates, previous, force=force)
+        settings, key = replace(settings, requirements=node.requirements), registry.key(scope)
+        version = 1 if last is None else last.version + 1
+        manifest = _draft(key, name, scope, version, table, node, settings, people, gates, previous, force=force)
         kept = registry.seal(manifest, actor=who, state=state)
         return Release(Opened(kept, registry.open(kept)), table, store, who)
+
+
+def data_set_of(
+    registry: Registry, name: str, table: Table, asked: str | None, *, force: bool = False
+) -> tuple[str, Manifest | None]:
+    """The data set that a table is, and the newest release of it, whatever that is called.
+
+    Releases of the same people share marks, bits and decoys: else who compares two of them finds the decoys by absence.
+    """
+    if asked is not None:
+        check_names([asked], "data set")
+    newest: dict[str, Manifest] = {}
+    mine = None
+    for manifest in registry.manifests():
+        newest[manifest.scope] = manifest
+        mine = manifest.scope if manifest.release == name else mine
+    if mine is not None and asked not in (None, mine):
+        raise Refused(
+            f"Release '{name}' is of the data set '{mine}', and all its versions are.",
+            remedy=f"Leave the data set out, or start a release of another name for '{asked}'.",
+        )
+    scope = mine or asked
+    for other, manifest in newest.items():
+        if other == scope or (force and scope is not None):
+            continue
+        names = tuple(column.name for column in manifest.released.columns)
+        columns = table.policy.quasi if table.policy else ()
+        if force and set(table.published) - set(names) - set(manifest.decoys.columns):
+            continue
+        same = set(names) <= set(columns) and fingerprint(table.classes(names)) == manifest.fingerprint
+        if same or shares_people(manifest, table) > SHARED:
+            if scope is None:
+                return other, manifest
+            raise Refused(
+                f"Many of these people are in the data set '{other}', of which '{manifest.release}' was released. Under another "
+                "name they would have other decoys and marks, and who compares both would find them.",
+                remedy=f"Leave the data set out, or give '{other}'.",
+            )
+    return scope or name, newest.get(scope or name)
+
+
+def continued(
+    previous: Manifest, node: Node, table: Table, recipients: Sequence[str], *, key: bytes, force: bool
+) -> Continuation:
+    """Marks, decoys and rows of a data set that was released before."""
+    columns = tuple(column for column in table.published if column not in node.linked.data.names)
+    return Continuation.of(
+        previous, node.linked, table, recipients, columns=columns, only_size=node.only_size, key=key, force=force
+    )
+
+
+def foreseen_again(previous: Manifest, again: Continuation, *, recipients: int) -> dict[str, Any]:
+    """What a further release of a data set can prove; what depends on the choice of marks is as it was."""
+    real, marks = ~again.marks.decoy, again.marks
+    single = 0 if again.rows is None else len(again.rows.rows)
+    return {
+        **previous.preflight,
+        "recipients": recipients,
+        "marks": len(marks),
+        "marks_before": len(previous.codebook.marks),
+        "row_marks": single,
+        "needed": [marks_needed(recipients, colluding) for colluding in (1, 2, 3)],
+        "coalition": coalition_supported(len(marks) + single, recipients),
+        "most_lost": float((marks.sizes[real].sum() + single) / max(again.linked.released.records, 1)),
+        "turnover": again.turnover.to_dict(),
+        "notes": list(again.turnover.words()),
+    }
 
 
 def _refuse_retired(registry: Registry, name: str, recipients: Sequence[str]) -> None:
@@ -236,15 +302,16 @@ def levels_of_next_version(previous: Manifest, settings: ReleaseSettings, levels
     if previous.settings.law != settings.law:
         raise Refused(
             f"Version {previous.version} of '{previous.release}' follows the law {previous.settings.law}; with another one a "
-            "recipient's marks would change, and two versions would show which classes they are.",
-            remedy=f"Use the law {previous.settings.law}, or start a release of another name.",
+            "recipient's marks would change, and two releases of these people would show which classes they are.",
+            remedy=f"Use the law {previous.settings.law}.",
         )
     first = previous.levels
     asked = levels if levels is None or isinstance(levels, Mapping) else dict(zip(first, levels, strict=True))
     if {**first, **(asked or {})} != first:
         raise Refused(
-            f"Version {previous.version} of '{previous.release}' is at other levels, and all versions are at the same.",
-            remedy="Leave out the levels, or start a release of another name.",
+            f"Version {previous.version} of '{previous.release}' is at other levels, and all releases of a data set are at the same: "
+            "rows of decoys would be missing at the others.",
+            remedy="Leave out the levels.",
         )
     return first
 
@@ -252,6 +319,8 @@ def levels_of_next_version(previous: Manifest, settings: ReleaseSettings, levels
 def _draft(
     key: bytes,
     name: str,
+    scope: str,
+    version: int,
     table: Table,
     node: Node,
     settings: ReleaseSettings,
@@ -267,24 +336,24 @@ def _draft(
     foreseen: dict[str, Any]
     rows: RowCodebook | None = None
     if (bait := BaitSettings.parse(settings.law)) is not None:
-        drafted = draft_bait(linked, table, recipients, bait, key=key, release=name)
-        codebook, decoys, foreseen = drafted.codebook, _as_text(drafted.rows, columns), drafted.foreseen
+        drafted = draft_bait(linked, table, recipients, bait, key=key, release=scope)
+        codebook, decoys, foreseen = drafted.codebook, as_text(drafted.rows, columns), drafted.foreseen
+        lent = reserved(drafted.rows, columns)
     else:
         law = Law.parse(settings.law)
         if previous is not None:
-            rows = rows_carried_over(previous, linked, table, recipients, key=key)
-            left = 0 if rows is None else len(rows.rows)
-            marks, decoys = carried_over(previous, linked, columns, rows=left, force=force)
-            foreseen = {"marks": len(marks), "marks_before": len(previous.codebook.marks), "row_marks": left}
+            again = continued(previous, node, table, recipients, key=key, force=force)
+            linked, marks, decoys, lent, rows = again.linked, again.marks, again.decoys, again.reserved, again.rows
+            foreseen = foreseen_again(previous, again, recipients=len(recipients))
         else:
-            marking = mark(linked, table, key=key, release=name, law=law, single_rows=node.only_size, force=force)
-            rows = RowCodebook.of(marking.rows, marking.row_probabilities, recipients, release=name, key=key)
+            marking = mark(linked, table, key=key, release=scope, law=law, single_rows=node.only_size, force=force)
+            rows = RowCodebook.of(marking.rows, marking.row_probabilities, recipients, release=scope, key=key)
             marks, foreseen = marking.marks, Preflight.of(marking, recipients=len(recipients), law=law).to_dict()
-            decoys = _as_text(marking.decoys, columns)
-        codebook = Codebook.of(marks, law, recipients, release=name, key=key)
+            decoys, lent = as_text(marking.decoys, columns), reserved(marking.decoys, columns)
+        codebook = Codebook.of(marks, law, recipients, release=scope, key=key)
     return Manifest(
         release=name,
-        version=1 if previous is None else previous.version + 1,
+        version=version,
         revision=0,
         settings=settings,
         policy=policy.digest,
@@ -302,84 +371,6 @@ def _draft(
         preflight=foreseen,
         published=table.published,
         rows=rows,
+        dataset="" if scope == name else scope,
+        reserved=lent,
     )
-
-
-def _as_text(rows: DecoyRows, columns: tuple[str, ...]) -> DecoyCells:
-    """Texts from which the columns' types can be made again; a number that is none is not a missing value."""
-    cells = {column: [spelling(cell) for cell in rows.columns.get(column, ())] for column in columns}
-    return DecoyCells(cells, rows.places)
-
-
-def carried_over(
-    previous: Manifest, linked: Linked, columns: tuple[str, ...], *, rows: int, force: bool
-) -> tuple[Marks, DecoyCells]:
-    """The marks that still can be: made-up classes that are not released, and real ones that are.
-
-    A recipient who holds two versions compares them. A made-up class that vanishes, a real one that comes back, or a class
-    all of whose rows are others than before would be noticed. So the marks of the first version stay marks, with the same
-    answer for the same recipient and the same made-up rows, as long as the data allow it; and there are no new ones.
-    `columns` are the published columns of the table other than the quasi-identifiers; `rows` row marks are left as well.
-    """
-    old, decoys = previous.codebook.marks, previous.decoys
-    if set(columns) - set(decoys.columns):
-        raise Refused(
-            f"The table has columns that version {previous.version} of '{previous.release}' had not, and made-up rows have no "
-            "values for them.",
-            remedy="Leave them out, or start a release of another name.",
-        )
-    sizes = linked.released.project(old.columns).lookup(old.labels)
-    links = linked.population.project(old.columns).lookup(old.labels)
-    places = np.flatnonzero(np.where(old.decoy, (sizes == 0) & (links > 0), sizes > 0))
-    if len(places) + rows < FEWEST_MARKS and not force:
-        before = len(old) + (0 if previous.rows is None else len(previous.rows.rows))
-        raise Refused(
-            f"Too much has changed since version {previous.version} of '{previous.release}': {len(places) + rows} of its {before} "
-            f"marks are left, and below {FEWEST_MARKS} a leak can hardly be traced.",
-            remedy="Start a release of another name; new marks in this one would show recipients which classes they are.",
-        )
-    number = np.full(len(old), -1, dtype=np.int64)
-    number[places] = np.arange(len(places))
-    marks = Marks(
-        columns=old.columns,
-        labels=tuple(old.labels[place] for place in places.tolist()),
-        decoy=old.decoy[places],
-        sizes=np.where(old.decoy, old.sizes, sizes)[places],
-        links=links[places],
-        partners=number[old.partners[places]],
-    )
-    kept = np.flatnonzero(np.isin(decoys.places, places)).tolist()
-    cells = {name: [decoys.columns[name][row] for row in kept] for name in columns}
-    return marks, DecoyCells(cells, np.searchsorted(places, decoys.places[kept]))
-
-
-def rows_carried_over(
-    previous: Manifest, linked: Linked, table: Table, recipients: Sequence[str], *, key: bytes
-) -> RowCodebook | None:
-    """The row marks whose rows are still there and can still be spared."""
-    book = previous.rows
-    if book is None or not len(book.rows.labels):
-        return book
-    rows = book.rows
-    sizes = linked.released.project(rows.columns).lookup(rows.labels[: rows.marks])
-    wanted = linked.released.project(rows.columns)
-    asked = set(rows.labels)
-    held = np.array([labels in asked for labels in wanted.tuples()], dtype=bool)
-    cells, _ = rows_of_classes(table, linked.released, held, drop=(table.policy or Policy()).unpublished)
-    names = sorted(rows.cells)
-    there = Counter(
-        zip(
-            zip(*(cells[name] for name in rows.columns), strict=True),
-            zip(*(map(spelling, cells[name]) for name in names), strict=True),
-            strict=True,
-        )
-    )
-    kept, spare = [], Counter[tuple[Label, ...]]()
-    for place, labels in enumerate(rows.labels[: rows.marks]):
-        whole = (labels, tuple(rows.cells[name][place] for name in names))
-        if there[whole] > 0 and spare[labels] < sizes[place] - linked.k:
-            there[whole] -= 1
-            spare[labels] += 1
-            kept.append(place)
-    places = np.array(kept, dtype=np.int64)
-    return RowCodebook.of(rows.only(places), book.probabilities[places], recipients, release=previous.release, key=key)

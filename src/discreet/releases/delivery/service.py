@@ -46,6 +46,13 @@ class Registry:
         with self.ledger.store.reading() as connection:
             return repository.require(connection, name, version)
 
+    def manifests(self) -> Iterator[Manifest]:
+        """The newest version of every release, in the order in which they were sealed."""
+        with self.ledger.store.reading() as connection:
+            releases = repository.every_one(connection)
+        for kept in sorted(releases, key=lambda one: one.made):
+            yield self.open(kept)
+
     def retired(self, name: str) -> set[str]:
         """Recipients who get no further copies of a release."""
         with self.ledger.store.reading() as connection:

@@ -42,7 +42,7 @@ CONTROLS = 1_000
 
 @dataclass(frozen=True, eq=False)
 class RowMarks:
-    """Rows as published: the marks, then control rows, which every copy holds."""
+    """Rows as published: the marks, then rows that no copy holds, then control rows, which every copy holds."""
 
     columns: tuple[str, ...]
     """The quasi-identifiers, in the order of the labels."""
@@ -50,26 +50,33 @@ class RowMarks:
     cells: Mapping[str, Sequence[Label]]
     """Every other column, as text."""
     marks: int
+    withheld: int = 0
+    """Rows of people whose values decoys hold, and who would be released by now."""
 
     def __len__(self) -> int:
         return self.marks
 
     def __repr__(self) -> str:
-        return f"RowMarks({self.marks} rows, {len(self.labels) - self.marks} controls)"
+        return f"RowMarks({self.marks} rows, {len(self.labels) - self.single} controls)"
 
-    to_dict = json_of("labels cells marks")
+    to_dict = json_of("labels cells marks withheld")
+
+    @property
+    def single(self) -> int:
+        """Rows that copies may lack: the marks and those that no copy holds."""
+        return self.marks + self.withheld
 
     @classmethod
     def from_dict(cls, written: Mapping[str, Any], columns: tuple[str, ...]) -> RowMarks:
         """What was written."""
         labels = tuple(tuple(row) for row in written["labels"])
-        return cls(columns, labels, dict(written["cells"]), written["marks"])
+        return cls(columns, labels, dict(written["cells"]), written["marks"], written.get("withheld", 0))
 
     @property
     def published(self) -> dict[str, list[Label]]:
-        """The marks alone, column by column."""
+        """The rows that copies may lack, column by column."""
         quasi = {name: [row[place] for row in self.labels] for place, name in enumerate(self.columns)}
-        return {name: list(cells[: self.marks]) for name, cells in {**quasi, **self.cells}.items()}
+        return {name: list(cells[: self.single]) for name, cells in {**quasi, **self.cells}.items()}
 
     @cached_property
     def messages(self) -> tuple[bytes, ...]:
@@ -89,7 +96,7 @@ class RowMarks:
 
     def only(self, kept: Ints) -> RowMarks:
         """Some of the marks, and all controls."""
-        rows = [*kept.tolist(), *range(self.marks, len(self.labels))]
+        rows = [*kept.tolist(), *range(self.single, len(self.labels))]
         return RowMarks(
             self.columns,
             tuple(self.labels[row] for row in rows),

@@ -217,7 +217,7 @@ def mark(
             f"column '{worst}' tells most, by itself {alone:.2f}.",
             remedy=f"Leave out '{worst}', publish the quasi-identifier that it hangs on more coarsely, or force it.",
         )
-    marks, placed = as_marks(linked, pairs), DecoyRows(decoys.columns, decoys.places + len(pairs))
+    marks, placed = as_marks(linked, pairs), decoys.at(decoys.places + len(pairs))
     chance = secret_probabilities(marks, law, release=release, key=key)
     rows, losses = single_rows_of(
         linked, filler.released, pairs, chance, key=key, release=release, none=not single_rows
@@ -299,7 +299,7 @@ def _filled(
             f"{len(filled):,} of {len(fit):,} decoys.",
             remedy="Allow more suppression or publish more detail, so that more people are left out; or force it.",
         )
-    rows = DecoyRows(decoys.columns, np.searchsorted(filled, decoys.places))
+    rows = decoys.at(np.searchsorted(filled, decoys.places))
     return pairs.only(fit[filled]), rows, filler, short
 
 

@@ -176,7 +176,7 @@ def rows_seen(traceable: Traceable, table: SuspectTable, columns: Mapping[str, i
         name: [*book.rows.cells[name], *map(text, () if decoys is None else decoys.columns[name])] for name in names
     }
     controls = np.zeros(len(ours), dtype=bool)
-    controls[len(book.rows) : len(book.rows.labels)] = True
+    controls[book.rows.single : len(book.rows.labels)] = True
     leaked = {name: Coded(histogram.columns[name].values, histogram.columns[name].codes[good]) for name in names}
     evidence = row_evidence(StoredRows(ours, cells, controls), LeakedRows(theirs, leaked, histogram.counts[good]))
     return None if evidence is None else RowsSeen(evidence, len(book.rows), len(book.rows.labels), of_decoys)

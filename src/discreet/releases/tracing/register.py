@@ -1,6 +1,6 @@
 """Register of traces: what the ledger knows of earlier traces, and what share of alpha the next one has.
 
-Whoever traces many files looks many times, and each look may accuse an innocent recipient. So the traced files of a
+A custodian who traces many files looks many times, and each look may accuse an innocent recipient. So the traced files of a
 release, however many there will be, share one alpha: file n has 1/(n (n + 1)) of it, and these shares add up to one
 (a union bound, as in alpha spending). A file counts by what it says of the marks: the same file again, under another
 name, in another order, has the same number and the same result; a file with a row less is another look. Claims need no

@@ -36,7 +36,14 @@ from discreet.linkage.review import reveal
 from discreet.linkage.review.decisions import answers_of, labels_of
 from discreet.releases.bait_release import BAIT_NAMES, BaitSettings, outline_bait
 from discreet.releases.delivery.copies import Shelved, keep_shelved, recoded, shelve
-from discreet.releases.delivery.release import Release, release
+from discreet.releases.delivery.release import (
+    Release,
+    continued,
+    data_set_of,
+    foreseen_again,
+    levels_of_next_version,
+    release,
+)
 from discreet.releases.delivery.repository import StoredRelease
 from discreet.releases.delivery.service import Registry
 from discreet.releases.manifest import ReleaseSettings, fingerprint
@@ -82,20 +89,25 @@ def _preview_release(task: TableTask, plan: StoredPlan) -> dict[str, Any]:
     task.tell("Counting people who look alike", 0.1)
     table, population = _tables(task)
     if (bait := _bait_of(content)) is not None:
-        key, limits = (
-            Registry(task.ledger).key(plan.release),
-            {"k": content["k"], "suppression": content["suppression"]},
-        )
-        outline = outline_bait(table, population, plan.recipients, bait=bait, key=key, release=plan.release, **limits)
+        scope, _ = data_set_of(Registry(task.ledger), plan.release, table, None, force=content["force"])
+        key, limits = Registry(task.ledger).key(scope), {name: content[name] for name in ("k", "suppression")}
+        outline = outline_bait(table, population, plan.recipients, bait=bait, key=key, release=scope, **limits)
         return _foreseen(task, table, outline.node, outline.to_dict())
     settings = ReleaseSettings(k=content["k"], suppression=content["suppression"], loss="dm_star", law=law.name)
-    node = find_node(table, population, settings, levels=content.get("levels"))
+    registry, levels, force = Registry(task.ledger), content.get("levels"), content["force"]
+    # With the secret of the data set itself, so that what is approved is what will be made, to the last mark.
+    scope, previous = data_set_of(registry, plan.release, table, None, force=force)
+    if previous is not None:
+        previous.refuse_change_of_bait()
+        levels = levels_of_next_version(previous, settings, levels)
+    node, key = find_node(table, population, settings, levels=levels), registry.key(scope)
     task.tell("Choosing marks and making up decoys", 0.4)
-    # With the secret of the release itself, so that what is approved is what will be made, to the last mark.
-    key = Registry(task.ledger).key(plan.release)
-    marking = mark(
-        node.linked, table, key=key, release=plan.release, law=law, single_rows=node.only_size, force=content["force"]
-    )
+    if previous is not None:
+        again = continued(previous, node, table, plan.recipients, key=key, force=force)
+        facts = node.people(settings, table.published)
+        preview = foreseen_again(previous, again, recipients=len(plan.recipients))
+        return _foreseen(task, table, node, {**facts, "preflight": preview})
+    marking = mark(node.linked, table, key=key, release=scope, law=law, single_rows=node.only_size, force=force)
     task.tell("Simulating leaks", 0.8)
     flight = Preflight.of(marking, recipients=len(plan.recipients), law=law)
     return _foreseen(task, table, node, PlanResult(node, marking, flight, settings, table.published).to_dict())
