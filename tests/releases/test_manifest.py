@@ -27,8 +27,10 @@ from discreet.kernel import (
     Tree,
     Widths,
 )
+from discreet.releases import manifest as manifest_form
 from discreet.releases import serialise as sealed_form
 from discreet.releases.manifest import Manifest, fingerprint
+from discreet.releases.manifest import digest as manifest_digest
 from discreet.releases.marks.codebook import Codebook
 from discreet.releases.serialise import read_rule, write_rule
 from tests.examples import examples
@@ -105,7 +107,7 @@ def test_sealed_bytes_are_the_same_each_time_and_tell_nothing(manifest: Manifest
     assert sealed == manifest.seal(key=KEY)
     assert b"ann" not in sealed
     assert Manifest.unseal(sealed, key=KEY).to_bytes() == manifest.to_bytes()
-    assert sealed_form.digest(sealed) != sealed_form.digest(replace(manifest, revision=1).seal(key=KEY))
+    assert manifest_digest(sealed) != manifest_digest(replace(manifest, revision=1).seal(key=KEY))
 
 
 def test_another_key_opens_nothing(manifest: Manifest) -> None:
@@ -115,7 +117,7 @@ def test_another_key_opens_nothing(manifest: Manifest) -> None:
 
 def test_any_changed_byte_is_found(manifest: Manifest) -> None:
     sealed = manifest.seal(key=KEY)
-    start = len(sealed_form.FORMAT)
+    start = len(manifest_form.FORMAT)
     for place in [*range(start, start + 60), len(sealed) - 1]:
         forged = bytearray(sealed)
         forged[place] ^= 1
@@ -128,7 +130,7 @@ def test_any_changed_byte_is_found(manifest: Manifest) -> None:
 def test_a_manifest_of_another_version_is_told_from_rubbish(manifest: Manifest) -> None:
     sealed = manifest.seal(key=KEY)
     with pytest.raises(StoreTooNew, match="newer version"):
-        Manifest.unseal(sealed_form.FAMILY + b"3\n" + sealed[len(sealed_form.FORMAT) :], key=KEY)
+        Manifest.unseal(manifest_form.FAMILY + b"3\n" + sealed[len(manifest_form.FORMAT) :], key=KEY)
     with pytest.raises(IntegrityError, match="no sealed manifest"):
         Manifest.unseal(b"rubbish", key=KEY)
 
@@ -140,7 +142,7 @@ def test_a_manifest_of_the_first_design_is_read(manifest: Manifest) -> None:
     del content["rows"]
     assert Manifest.from_bytes(json.dumps(content).encode()).to_bytes() == first.to_bytes()
     sealed = first.seal(key=KEY)
-    old = sealed_form.FIRST_FORMAT + sealed[len(sealed_form.FORMAT) :]
+    old = manifest_form.FIRST_FORMAT + sealed[len(manifest_form.FORMAT) :]
     assert Manifest.unseal(old, key=KEY).to_bytes() == first.to_bytes()
     assert np.array_equal(first.present("ann"), first.codebook.row("ann"))
 

@@ -12,6 +12,7 @@ from discreet.errors import EmptySource, PopulationError, UsageError
 from discreet.kernel import AnyValue, Classes, Histogram, Mask, Rule, Widths
 from discreet.releases import Linked
 from discreet.releases.feasibility import Feasibility
+from discreet.releases.population_link import doubts
 from tests.examples import examples
 from tests.releases.brute import Expected, Town, expected
 from tests.releases.strategies import towns
@@ -129,3 +130,19 @@ def test_link_counts_cannot_be_changed() -> None:
     with pytest.raises(ValueError, match="read-only"):
         linked.links[0] = 1
     assert np.array_equal(linked.links, linked.released.sizes)
+
+
+def test_a_population_that_cannot_be_the_one_is_doubted() -> None:
+    names = ["zip", "sex"]
+    cells = [(str(area), sex) for area in range(10) for sex in "FM"]
+    people = Classes.of(names, cells, [6] * 20)
+    assert doubts(Linked.at_node(people, Classes.of(names, cells, [60] * 20), {"zip": 0, "sex": 0}, k=5)) == ()
+    (said,) = doubts(Linked.at_node(people, people, {"zip": 0, "sex": 0}, k=5))
+    assert "whole population" in said
+    assert "Row marks still trace" in said
+    fewer = Classes.of(names, cells, [3] * 4 + [60] * 16)
+    (said,) = doubts(Linked.at_node(people, fewer, {"zip": 0, "sex": 0}, k=5))
+    assert "4 released classes with 24 people have more people than the population" in said
+    women = Classes.of(names, cells, [100, 20] * 10)
+    (said,) = doubts(Linked.at_node(people, women, {"zip": 0, "sex": 0}, k=5))
+    assert said.startswith("By sex the data are unlike the population: 33.3 %")

@@ -60,7 +60,7 @@ class DecoyCells:
 
 @dataclass(frozen=True, eq=False)
 class ReservedRows:
-    """People who were left out of all copies and whose values decoys hold, as they would be published."""
+    """People whose values decoys hold, as they would be published."""
 
     labels: tuple[tuple[Label, ...], ...]
     """Their own classes."""
@@ -71,7 +71,7 @@ class ReservedRows:
     shown: tuple[tuple[Label, ...], ...] = ()
     """Classes that an earlier release of the data set showed and this one does not: their people give nothing to decoys."""
     gone: tuple[tuple[Label, ...], ...] = ()
-    """Classes of decoys that became too small: nobody is released there."""
+    """Classes, real ones and decoys, that became too small once: nobody is released there any more."""
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -168,7 +168,7 @@ class Manifest:
 
     @property
     def scope(self) -> str:
-        """What marks and bits depend on, beside recipient and key: the data set, whatever a release of it is called."""
+        """The data set: what marks and bits depend on, beside recipient and key."""
         return self.dataset or self.release
 
     @property

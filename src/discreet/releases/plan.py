@@ -23,7 +23,7 @@ from discreet.releases.marks.codebook import Law, real_marks
 from discreet.releases.marks.pairing import FEWEST_MARKS
 from discreet.releases.marks.row_marks import FEW_PEOPLE, VALUE_WORST, ValueLosses
 from discreet.releases.marks.selection import Marking, mark
-from discreet.releases.population_link import Linked
+from discreet.releases.population_link import Linked, doubts
 from discreet.releases.power import ALPHA, OF_A_TENTH, POWER, claims_until_traced, coalition_supported, marks_needed
 from discreet.sources import Table
 from discreet.wording import fine_percent, percent
@@ -100,6 +100,8 @@ class Preflight:
     """Single rows that some copies lack."""
     worst: tuple[WorstValue, ...] = ()
     """Per column, the value that loses most of its people."""
+    doubts: tuple[str, ...] = ()
+    """Why the population may not be the one that the data came from."""
 
     @classmethod
     def of(cls, marking: Marking, *, recipients: int, law: Law) -> Preflight:
@@ -126,6 +128,7 @@ class Preflight:
             floor=marking.gate.floor,
             row_marks=len(marking.rows),
             worst=tuple(WorstValue.of(losses) for losses in marking.losses),
+            doubts=doubts(linked),
         )
 
     @property
@@ -170,6 +173,7 @@ class Preflight:
         else:
             judged = "there are too few marks to say whether it can" if auc > WARN else "this one hardly can"
         return (
+            *self.doubts,
             (
                 f"{self.pairs:,} pairs of a real and an unreleased class have about the same link count and size; "
                 f"{self.marks:,} classes become marks, half of them decoys. {self.row_marks:,} single rows of other classes become marks."
@@ -214,7 +218,11 @@ class Preflight:
             name: None if isinstance(value, float) and math.isinf(value) else value
             for name, value in self.__dict__.items()
         }
-        return finite | {"needed": list(self.needed), "worst": [worst.to_dict() for worst in self.worst]}
+        return finite | {
+            "needed": list(self.needed),
+            "worst": [worst.to_dict() for worst in self.worst],
+            "doubts": list(self.doubts),
+        }
 
 
 NO_SECRET = hashlib.sha256(b"discreet: a plan has no secret").digest()

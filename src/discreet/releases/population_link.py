@@ -184,6 +184,45 @@ class Linked:
         )
 
 
+UNLIKE = 0.2
+"""The share of people who would have to change a value for data and population to agree, from which on it is said."""
+
+
+def doubts(linked: Linked) -> tuple[str, ...]:
+    """Why the population may not be the one that the data came from."""
+    said = []
+    more = (linked.links > 0) & (linked.links < linked.released.sizes)
+    if more.any():
+        people = int(linked.released.sizes[more].sum())
+        said.append(
+            f"{int(more.sum()):,} released classes with {people:,} people have more people than the population has there: it cannot be the "
+            "one that the data came from, or is older or coarser. Link counts of other classes may be too low as well."
+        )
+    if linked.records > linked.population.records:
+        said.append("There are more people in the data than in the population.")
+    for name in linked.data.names:
+        mine, theirs = linked.data.project([name]), linked.population.project([name])
+        own, every = (
+            dict(zip(mine.tuples(), mine.sizes, strict=True)),
+            dict(zip(theirs.tuples(), theirs.sizes, strict=True)),
+        )
+        apart = sum(
+            abs(own.get(value, 0) / linked.records - every.get(value, 0) / linked.population.records)
+            for value in {*own, *every}
+        )
+        if apart / 2 > UNLIKE:
+            said.append(
+                f"By {name} the data are unlike the population: {percent(apart / 2)} of the people would need another value. Where a group is "
+                "collected more often than others, its unreleased classes stand out; decoys there are easier to find."
+            )
+    if linked.sampling >= 1 and not said:
+        said.append(
+            "The data are the whole population: everybody knows which classes are there, so decoys can be nowhere, and claims that people "
+            "were re-identified cannot be traced. Row marks still trace a leaked file."
+        )
+    return tuple(said)
+
+
 def population_at(population: Classes, data: Classes) -> Classes:
     """The population by the columns of the data, at their levels."""
     if not population.records:

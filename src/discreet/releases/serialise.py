@@ -1,4 +1,4 @@
-"""Arrays, classes and rules of generalisation as JSON: a sealed manifest needs no policy file to be read again."""
+"""Arrays, classes and rules of generalisation as JSON, for sealed manifests."""
 
 from __future__ import annotations
 

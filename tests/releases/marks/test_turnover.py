@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,11 @@ import pytest
 from discreet.errors import Refused
 from discreet.kernel import Classes
 from discreet.ledger import Ledger
-from discreet.releases.delivery.release import Release, release
+from discreet.releases.delivery.release import Release, continued, release
+from discreet.releases.delivery.service import Registry
 from discreet.releases.manifest import Manifest
 from discreet.releases.marks.turnover import expected_few, shares_people
+from discreet.releases.plan import find_node
 from discreet.sources import Table, read
 from tests.releases.world import POLICY, SETTINGS, known_keys, rows_in, rows_of, write_rows
 
@@ -184,6 +186,21 @@ def test_the_same_people_are_recognised_and_cannot_be_another_data_set(
     other = {**SETTINGS, "levels": {"zip": 1, "year": 0, "sex": 0}}
     with pytest.raises(Refused, match="all releases of a data set are at the same"):
         release(place.table(changed, "z"), place.population, NAMES, name="z", store=ledger, **other)
+
+
+def test_decoys_of_the_first_design_stay_as_they_are(place: Town, two: tuple[Release, Release, Ledger]) -> None:
+    old, ledger = two[0].manifest, two[2]
+    first = replace(old, reserved=None, rows=None)
+    table = place.table(place.later, "again")
+    node = find_node(table, place.population, old.settings, levels=old.levels)
+    again = continued(first, node, table, NAMES, key=Registry(ledger).key("spring"), force=True)
+    assert again.reserved is None
+    sizes = {
+        label: size
+        for label, size, made_up in zip(again.marks.labels, again.marks.sizes.tolist(), again.marks.decoy, strict=True)
+        if made_up
+    }
+    assert sizes == decoys_of(first)
 
 
 @pytest.mark.parametrize(("people", "share"), [(1, 0.3), (7, 0.1), (40, 0.05), (300, 0.9)])

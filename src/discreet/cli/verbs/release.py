@@ -52,7 +52,11 @@ if TYPE_CHECKING:
         "list": ("release", "list_releases", "List the releases in a store."),
         "make": ("release", "make", "Give every recipient a traceable copy."),
         "plan": ("release", "plan", "Preview a release; nothing is written."),
-        "retire": ("release", "retire", "Give a recipient no further copies of a release."),
+        "recall": ("trace", "recall", "Ask recipients to delete their copies, now or by a day."),
+        "deleted": ("trace", "deleted", "Record a recipient's proof that a copy was deleted."),
+        "due": ("trace", "due", "List copies that are to be deleted."),
+        "retire": ("trace", "retire", "Give a recipient no further copies of a release."),
+        "send": ("trace", "send", "Encrypt, sign and send a delivered copy."),
         "show": ("release", "show", "Show a release and the state of its copies."),
     },
     short_help="Give every recipient a traceable copy.",
@@ -336,30 +340,7 @@ def _delivered(made: Release, copies: Sequence[Delivered], data: Table) -> Comma
     )
 
 
-@click.command(name="retire", short_help="Give a recipient no further copies of a release.")
-@click.argument("release_name", metavar="RELEASE")
-@recipients_option
-@actor_option
-@store_option
-@output("Print the state of the release as JSON.")
-def retire(release_name: str, recipients: tuple[str, ...], actor: str | None, address: str | None) -> CommandResult:
-    """Give a recipient no further copies of RELEASE, in this and all later versions.
-
-    A copy already delivered remains traceable: a trace considers everyone who ever had one.
-
-    \b
-    Example:
-      discreet release retire spring --recipient north
-    """
-    from discreet.releases.delivery.release import Release
-
-    made = Release.open(release_name, store=address, actor=actor)
-    for name in recipients:
-        made = made.retire(name)
-    return CommandResult(made.opened.kept.to_dict, _state_words(made.opened.kept))
-
-
-def _state_words(kept: StoredRelease) -> list[str]:
+def state_words(kept: StoredRelease) -> list[str]:
     """The state of the copies of one version."""
     rows = [
         (
@@ -398,7 +379,7 @@ def show(release_name: str, version: int | None, address: str | None) -> Command
     levels = ", ".join(f"{name} {level}" for name, level in manifest.levels.items())
     classes, marks = f"{len(manifest.released):,} classes", f"{len(manifest.codebook.marks)} marks"
     words = [
-        *_state_words(opened.kept),
+        *state_words(opened.kept),
         "",
         plain(f"Levels: {levels}. k = {manifest.settings.k}, law {manifest.settings.law}."),
         f"{manifest.released.records:,} people in {classes}; {marks}.",

@@ -17,7 +17,13 @@ from discreet.releases.bait_release import BaitSettings, draft_bait
 from discreet.releases.delivery.copies import Copying, Delivered, Format, Watch, recoded
 from discreet.releases.delivery.repository import Copy
 from discreet.releases.delivery.service import Opened, Registry, Where, open_release, registry_of, whoever_asks
-from discreet.releases.manifest import Manifest, PopulationSummary, ReleaseSettings, fingerprint
+from discreet.releases.manifest import (
+    Manifest,
+    PopulationSummary,
+    ReleaseSettings,
+    ReservedRows,
+    fingerprint,
+)
 from discreet.releases.marks.codebook import Codebook, Law
 from discreet.releases.marks.row_marks import RowCodebook
 from discreet.releases.marks.selection import mark
@@ -225,7 +231,7 @@ def release(
 def data_set_of(
     registry: Registry, name: str, table: Table, asked: str | None, *, force: bool = False
 ) -> tuple[str, Manifest | None]:
-    """The data set that a table is, and the newest release of it, whatever that is called.
+    """The data set that a table is, and the newest release of it.
 
     Releases of the same people share marks, bits and decoys: else who compares two of them finds the decoys by absence.
     """
@@ -272,7 +278,7 @@ def continued(
 
 
 def foreseen_again(previous: Manifest, again: Continuation, *, recipients: int) -> dict[str, Any]:
-    """What a further release of a data set can prove; what depends on the choice of marks is as it was."""
+    """What a further release of a data set can prove."""
     real, marks = ~again.marks.decoy, again.marks
     single = 0 if again.rows is None else len(again.rows.rows)
     return {
@@ -338,7 +344,7 @@ def _draft(
     if (bait := BaitSettings.parse(settings.law)) is not None:
         drafted = draft_bait(linked, table, recipients, bait, key=key, release=scope)
         codebook, decoys, foreseen = drafted.codebook, as_text(drafted.rows, columns), drafted.foreseen
-        lent = reserved(drafted.rows, columns)
+        lent: ReservedRows | None = reserved(drafted.rows, columns)
     else:
         law = Law.parse(settings.law)
         if previous is not None:

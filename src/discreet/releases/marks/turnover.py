@@ -1,8 +1,8 @@
-"""Turnover: what becomes of marks, decoys and donors when the same data set is released again.
+"""Turnover: marks, decoys and donors when a data set is released again.
 
 Who holds two releases of a data set compares them. So marks stay marks, with the same answer for the same recipient,
 whatever the release is called, and decoys change as real classes do: of the people whose values they hold, those go who
-left the data; newcomers are as many as real classes with as many look-alikes gain; and what is smaller than k vanishes.
+left the data; newcomers are as many as real classes with as many look-alikes gain; and what is smaller than k vanishes for good.
 People who lend their values to a decoy are released nowhere, then and later, and a class that becomes real under a decoy is
 left out for everybody.
 """
@@ -39,7 +39,7 @@ Row = tuple[Labels, tuple[Label, ...]]
 
 
 def as_text(rows: DecoyRows, columns: Sequence[str]) -> DecoyCells:
-    """Texts from which the columns' types can be made again; a number that is none is not a missing value."""
+    """Cells as texts from which the columns' types can be made again."""
     cells = {column: [spelling(cell) for cell in rows.columns.get(column, ())] for column in columns}
     return DecoyCells(cells, rows.places)
 
@@ -71,7 +71,7 @@ class PastRows:
 
 
 def rows_in(table: Table, classes: Classes, labels: set[Labels], columns: Sequence[str]) -> Counter[Row]:
-    """How often a table has each row, of some classes at the levels of `classes`."""
+    """How often a table has each row of some classes."""
     held = np.array([label in labels for label in classes.tuples()], dtype=bool)
     if not held.any():
         return Counter()
@@ -121,7 +121,7 @@ class Continuation:
     """Without the people who are left out for everybody."""
     marks: Marks
     decoys: DecoyCells
-    reserved: ReservedRows
+    reserved: ReservedRows | None
     rows: RowCodebook | None
     turnover: Turnover
 
@@ -164,7 +164,7 @@ class ReleaseStep:
             )
         decoys, donors, sizes = self.decoys_now()
         alive = np.where(marks.decoy, sizes >= self.before.k, False)
-        # A decoy that is gone keeps its place: other people there would show that it never was a class.
+        # What became too small does not come back, neither decoys nor real classes: no decoy could return with its people.
         earlier = () if old.reserved is None else old.reserved.gone
         under = {*earlier, *(marks.labels[place] for place in np.flatnonzero(marks.decoy))}
         linked, withheld, closed = self.without_donors(donors, under)
@@ -194,16 +194,20 @@ class ReleaseStep:
         row[kept] = np.arange(len(kept))
         cells = {name: [decoys.columns[name][place] for place in kept.tolist()] for name in self.columns}
         released = set(linked.released.project(marks.columns).tuples())
+        vanished = () if linked.k != old.settings.k else old.released.project(marks.columns).tuples()
+        gone = [*earlier, *(label for label in vanished if label not in released)]
         shown = (*old.released.project(marks.columns).tuples(), *(() if old.reserved is None else old.reserved.shown))
         return Continuation(
             linked,
             carried,
             DecoyCells(cells, np.searchsorted(places, decoys.places[kept])),
-            replace(
+            None
+            if old.reserved is None
+            else replace(
                 donors,
                 decoys=np.where(donors.decoys >= 0, row[donors.decoys], -1),
                 shown=tuple(dict.fromkeys(label for label in shown if label not in released)),
-                gone=(*earlier, *(marks.labels[place] for place in np.flatnonzero(marks.decoy & ~alive))),
+                gone=(*gone, *(marks.labels[place] for place in np.flatnonzero(marks.decoy & ~alive))),
             ),
             rows,
             Turnover(self._leaving, self.isolated(linked), len(withheld), closed),
@@ -211,7 +215,7 @@ class ReleaseStep:
 
     @cached_property
     def _found(self) -> tuple[PastRows, PastRows]:
-        """Reserved people, and rows that were released, as far as the table still has them."""
+        """Reserved people and released rows, and which of them the table still has."""
         old = self.previous
         donors = old.reserved or ReservedRows((), {name: [] for name in self.columns}, np.zeros(0, dtype=np.int64))
         held = old.rows.rows if old.rows is not None else RowMarks(old.released.names, (), {}, 0)
@@ -230,7 +234,7 @@ class ReleaseStep:
         return float(1 - there.mean()) if len(there) else 0.0
 
     def decoys_now(self) -> tuple[DecoyCells, ReservedRows, Ints]:
-        """The rows of decoys now, everybody who is reserved, and the rows of each mark that is a decoy."""
+        """The rows of decoys now, everybody who is reserved, and decoys' sizes."""
         old, marks = self.previous, self.previous.codebook.marks
         if old.reserved is None:
             # Decoys of the first design have no donors: they stay as they are.
@@ -266,7 +270,7 @@ class ReleaseStep:
         return DecoyCells(cells, np.concatenate([places, fresh.places])), donors, filled
 
     def newcomers(self, joining: Ints, rng: np.random.Generator) -> DecoyRows:
-        """New rows of decoys: left-out people whom no release showed, and who give their values to no other decoy."""
+        """New rows of decoys: left-out people whom no release showed."""
         old, marks = self.previous, self.previous.codebook.marks
         growing = np.flatnonzero(joining)
         if not len(growing) or old.reserved is None:
@@ -316,7 +320,7 @@ class ReleaseStep:
         return left_out.only(np.array(free, dtype=np.int64))
 
     def without_donors(self, donors: ReservedRows, under_decoys: set[Labels]) -> tuple[Linked, list[int], int]:
-        """Nobody whose values a decoy holds, and no class in which a decoy is: who they are among the donors, and how many."""
+        """The data without donors and without classes in which decoys are or were."""
         data, kept = self.before.data, self.before.kept.copy()
         order = [data.names.index(name) for name in self.previous.codebook.marks.columns]
         tuples = [tuple(label[place] for place in order) for label in data.tuples()]
@@ -341,7 +345,7 @@ class ReleaseStep:
     def rows_now(
         self, linked: Linked, withheld: list[int], recipients: Sequence[str]
     ) -> tuple[RowCodebook | None, int]:
-        """Row marks whose rows are still there and can still be spared, and the rows that no copy holds."""
+        """Row marks that are left, and the rows that no copy holds."""
         book, donors = self.previous.rows, self.previous.reserved
         if book is None:
             return None, 0
@@ -366,7 +370,7 @@ class ReleaseStep:
         return RowCodebook.of(marks, chances, recipients, release=self.previous.scope, key=self.key), len(kept)
 
     def isolated(self, linked: Linked) -> float:
-        """People in groups of fewer than k among those who left, came or stayed in a class that both releases show.
+        """People in groups of fewer than k who left, came or stayed in a class.
 
         By binomial laws with the share that left. Where no other column is published, rows cannot be told apart.
         """
@@ -384,7 +388,7 @@ class ReleaseStep:
 
 
 def expected_few(people: Ints, share: float, *, below: int) -> Floats:
-    """How many of so many people are expected in a group of fewer than `below`, of which each is with some probability.
+    """How many people are expected in a group of fewer than `below`, by the binomial law.
 
     >>> expected_few(np.array([2, 50]), 0.5, below=3).round(3).tolist()
     [1.0, 0.0]
@@ -405,7 +409,7 @@ FEWEST_SHARED, SHARED = 10, 0.1
 
 
 def shares_people(manifest: Manifest, table: Table) -> float:
-    """The share of the rows that a manifest holds which a table has too, beyond what chance would bring."""
+    """The share of a manifest's rows that a table has, beyond what chance brings."""
     columns = sorted(manifest.decoys.columns)
     names = tuple(column.name for column in manifest.released.columns)
     held = manifest.rows

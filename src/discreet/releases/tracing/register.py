@@ -1,4 +1,4 @@
-"""Register of traces: what the ledger knows of earlier traces, and what share of alpha the next one has.
+"""Register of traces: earlier traces in the ledger, and the next one's share of alpha.
 
 A custodian who traces many files looks many times, and each look may accuse an innocent recipient. So the traced files of a
 release, however many there will be, share one alpha: file n has 1/(n (n + 1)) of it, and these shares add up to one
@@ -99,13 +99,15 @@ class TraceRegister:
         return ALPHA if asked is fixed is None else asked or fixed or ALPHA
 
     def number_of(self, file: str) -> int:
-        """Which file of the release this is; the same number again for one that was traced before."""
+        """Which file of the release this is; the same again has the same number."""
         looks = [trace for trace in self.traces if trace.kind == "leak" or trace.number is not None]
         known = [trace.number for trace in looks if trace.file == file and trace.number is not None]
         return known[0] if known else len({trace.file or str(trace.entry) for trace in looks}) + 1
 
     def hits(self, marks: Marks, others: Callable[[int], Marks], *, version: int) -> list[list[int]]:
-        """Per earlier trace of claims, the marks that it hit, by their places now; `others` are those of other versions."""
+        """Per earlier trace of claims, the marks that it hit, by their places now.
+
+        `others` gives the marks of another version."""
         place_of: Mapping[object, int] = {label: place for place, label in enumerate(marks.labels)}
         found = []
         for trace in self.traces:
@@ -121,7 +123,7 @@ class TraceRegister:
 
 @contextmanager
 def next_trace(ledger: Ledger, release: str) -> Iterator[tuple[TraceRegister, Callable[[Connection], None]]]:
-    """The register, and what refuses to record a trace if another process recorded one meanwhile."""
+    """The register, and a check that nobody else recorded a trace meanwhile."""
     with _ONE_AT_A_TIME:
         register = TraceRegister.of(ledger, release)
 
@@ -141,7 +143,7 @@ def next_trace(ledger: Ledger, release: str) -> Iterator[tuple[TraceRegister, Ca
 
 
 def about(found: Trace) -> dict[str, Detail]:
-    """What the ledger says about a trace: counts and evidence, no value of any person."""
+    """What the ledger says about a trace; no value of any person."""
     strongest = found.standings[0]
     return {
         "kind": found.kind,
@@ -157,7 +159,7 @@ def about(found: Trace) -> dict[str, Detail]:
         "strongest_log10_e": f"{strongest.log10_e:.2f}",
         "smallest_p_value": None if strongest.p_value is None else f"{strongest.p_value:.3g}",
         "best_log10_e": f"{found.best_log10_e:.2f}",
-        **(_written([mark for marks in found.incidents for mark in marks]) if found.kind == "claims" else {}),
+        **(marks_as_bits([mark for marks in found.incidents for mark in marks]) if found.kind == "claims" else {}),
     }
 
 
@@ -165,7 +167,7 @@ MOST_NAMED = 400
 """Characters of a list of names that an entry of the ledger holds."""
 
 
-def _written(marks: list[int]) -> dict[str, str]:
+def marks_as_bits(marks: list[int]) -> dict[str, str]:
     """Marks as bits in hex; their numbers say nothing without the manifest."""
     places: Ints = np.array(marks, dtype=np.int64)
     bits = np.zeros(int(places.max(initial=-1)) + 1, dtype=np.uint8)

@@ -90,7 +90,7 @@ def traced(
     earlier: Iterable[Any] = (),
     **options: Any,
 ) -> Trace:
-    """A trace beside all that the ledger knows of; `record` writes it down before it is shown."""
+    """A trace beside all earlier ones; `record` writes it down before it is shown."""
     from discreet.releases.tracing.register import next_trace
 
     def marks_of(version: int) -> Marks:
@@ -234,7 +234,7 @@ def checked(traceable: Traceable, *, alpha: float, prior: float, family: int | N
 
 
 def _marks_of_incident(traceable: Traceable, incident: Any, audits: set[int]) -> list[Sequence[int]]:
-    """The marks that an earlier incident hit, given as a trace, as marks or as claims; audits among claims do not count."""
+    """The marks that an earlier incident hit; audits among claims do not count."""
     if isinstance(incident, Trace):
         if incident.kind != "claims":
             raise UsageError(
@@ -379,7 +379,7 @@ class LeakEvidence:
 
     @property
     def digest(self) -> str:
-        """All that the file says, as one hash: whatever else differs between two files, they are one look."""
+        """All that the file says, as one hash: files that say the same are one look."""
         shared = self.shared
         parts = [self.places, self.visible, shared.marks, shared.cells, shared.sizes, shared.counts, shared.base]
         logs = [self.marks.shown - self.marks.hidden, np.array([shared.rates.share, shared.rates.unreached])]

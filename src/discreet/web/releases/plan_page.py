@@ -275,6 +275,8 @@ def preflight_lines(preview: dict[str, Any]) -> Iterator[PreflightLine]:
         )
         yield PreflightLine(percent(preview["released"] / preview["records"]), "of people released", says)
 
+    for says in (*preview.get("doubts", ()), *preview.get("notes", ())):
+        yield PreflightLine("!", "people", says, caution=True)
     if preview.get("mode") == "bait":
         yield from _bait_lines(preview)
         return
