@@ -15,10 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet
-from discreet.errors import ColumnError, DataError, EmptySource, UsageError
-from discreet.linkage import Attribute, LinkageSpec, ProjectFolder, start_project
-from discreet.linkage.folder import cleaned, plain
-from discreet.linkage.spec import Case
+from discreet.errors import ColumnError, DataError, EmptySource, Refused, UsageError
+from discreet.linkage import Attribute, LinkageSpec, ProjectFolder, cluster, start_project
+from discreet.linkage.export import write_linked
+from discreet.linkage.folder import PARTS, add_table
+from discreet.linkage.matching.likely_pairs import likely_pairs
+from discreet.linkage.spec import Case, cleaned, plain
+from discreet.sources.export.targets import FileTarget
 from tests.linkage.conftest import Sample
 
 SPEC = LinkageSpec.from_dict(
@@ -315,3 +318,39 @@ def test_each_table_writes_dates_and_numbers_in_its_own_way(tmp_path: Path) -> N
     folder = start_project(tmp_path / "p", first, second, spec=spec)
     one, other = zip(*folder.identifying().values(), strict=True)
     assert one == other == ("012345678", "123456", "1980-04-03")
+
+
+def test_parts_in_three_places_and_each_step_with_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step runs with the parts it needs and is refused without them: no account needs all three after the import."""
+    places = {part: tmp_path / f"of-{part}" for part in PARTS}
+    home = start_project(tmp_path / "p", table(12), table(9), spec=SPEC, key=b"t", places=places)
+    assert not any((tmp_path / "p" / part).exists() for part in PARTS)
+    assert {place.stat().st_mode & 0o777 for place in places.values()} == {0o700}
+    assert {path.stat().st_mode & 0o777 for place in places.values() for path in place.iterdir()} == {0o600}
+    likely_pairs(home, review=3).save(home)
+    for part in ("sensitive", "bridge"):
+        places[part].rename(tmp_path / f"away-{part}")
+    again = ProjectFolder.open(tmp_path / "p")
+    assert len(again.identifying()["name"]) == 21
+    assert again.index_folder.is_relative_to(places["identifying"])
+    with pytest.raises(Refused, match="'bridge' of the project"):
+        again.ids()
+    for part in ("sensitive", "bridge"):
+        (tmp_path / f"away-{part}").rename(places[part])
+    places["identifying"].rename(tmp_path / "away-identifying")
+    clusters = cluster(again.records, np.zeros((0, 2), dtype=np.int64))
+    assert write_linked(again, clusters, FileTarget(str(tmp_path / "linked.csv")), everybody=True).rows == 21
+    with pytest.raises(Refused, match="'identifying' of the project"):
+        again.identifying()
+    (tmp_path / "away-identifying").rename(places["identifying"])
+    later = add_table(again, table(4))
+    assert later.records == 25
+    assert len(later.ids()) == 25
+
+
+@pytest.mark.parametrize("places", [{"pairs": "x"}, {"bridge": "p0"}, {"bridge": "none/x"}])
+def test_a_place_is_new_and_of_a_part(tmp_path: Path, places: dict[str, str]) -> None:
+    (tmp_path / "p0").mkdir()
+    with pytest.raises(UsageError, match="cannot be put into"):
+        start_project(tmp_path / "p", table(3), spec=SPEC, places={part: tmp_path / at for part, at in places.items()})
+    assert not (tmp_path / "p").exists()

@@ -136,7 +136,7 @@ Rows = list[tuple[Any, ...]]
 
 def pending_changes(folder: ProjectFolder, clusters: Clusters, answers: Sequence[Answered]) -> Rows | None:
     """The persons whom the next crosswalk would merge or split; None before the first."""
-    if not (folder.path / "bridge" / PERSONS).exists():
+    if not (folder.part("bridge") / PERSONS).exists():
         return None
     return crosswalk(folder, clusters, answers, keep=False)[1]
 
@@ -190,7 +190,7 @@ def crosswalk(
 
 def _name_persons(own: Any, folder: ProjectFolder, *, keep: bool) -> Rows:
     """Give each cluster the id of a person, kept for the next crosswalk; gives merges and splits."""
-    stored = folder.path / "bridge" / PERSONS
+    stored = folder.part("bridge") / PERSONS
     earlier = (
         f"SELECT * FROM read_parquet({literal(str(stored))})"
         if stored.exists()
@@ -238,7 +238,7 @@ def _decided_by(answered: Answered) -> str:
 
 def _secret(folder: ProjectFolder) -> str:
     """The secret from which ids of people follow; made at the first crosswalk, and kept where only the owner reads."""
-    path = folder.path / "bridge" / PERSON_KEY
+    path = folder.part("bridge") / PERSON_KEY
     if not path.exists():
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".key-") as private:
             fresh = Path(private) / PERSON_KEY

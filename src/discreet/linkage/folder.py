@@ -18,7 +18,7 @@ sensitive row belongs to which name. Rows move inside DuckDB.
 from __future__ import annotations
 
 import json
-import re
+import os
 import secrets
 import shutil
 import tempfile
@@ -33,9 +33,9 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
-from discreet.errors import ColumnError, EmptySource, IntegrityError, UsageError
+from discreet.errors import ColumnError, EmptySource, IntegrityError, Refused, UsageError
 from discreet.linkage.masking.comparison import Kind
-from discreet.linkage.spec import Attribute, Case, LinkageSpec
+from discreet.linkage.spec import LinkageSpec, cleaned, plain
 from discreet.sources import Table, read
 from discreet.sources.duckdb_scratch import RELATION, bare, connect, literal, quote, translated
 from discreet.sources.export.targets import unwritable
@@ -122,9 +122,19 @@ class ProjectFolder:
             return (self.records**2 - sum(size**2 for size in self.sizes)) // 2
         return self.records * (self.records - 1) // 2
 
+    def part(self, part: str) -> Path:
+        """The folder of a part (`identifying`, `sensitive` or `bridge`), inside the project or in a place of its own."""
+        return Path(self.about.get("places", {}).get(part, self.path / part))
+
     def file(self, part: str, table: str) -> Path:
-        """The file of a part (`identifying`, `sensitive` or `bridge`) of a table."""
-        return self.path / part / f"{table}.parquet"
+        """The file of a part of a table."""
+        return self.part(part) / f"{table}.parquet"
+
+    @property
+    def index_folder(self) -> Path:
+        """The identifying values laid out for review, beside the part they are from."""
+        apart = "identifying" in self.about.get("places", {})
+        return self.part("identifying") / "index" if apart else self.path / "index"
 
     @property
     def pairs_folder(self) -> Path:
@@ -154,7 +164,12 @@ class ProjectFolder:
         return np.array([records.get(name, -1) for name in ids], dtype=np.int64)
 
     def scan(self, part: str, table: str) -> str:
-        """The part of a table, to be written after FROM."""
+        """The part of a table, to be written after FROM; refused where this account cannot read it."""
+        if not os.access(self.file(part, table), os.R_OK):
+            raise Refused(
+                f"The part '{part}' of the project is not there, or this account may not read it.",
+                remedy="Run this step on the machine and as the account that may; docs/how-to/find-candidate-pairs.md says which needs what.",
+            )
         return f"read_parquet({literal(str(self.file(part, table)))})"
 
     def reviewable(self) -> ProjectFolder:
@@ -171,12 +186,19 @@ class ProjectFolder:
 
 
 def start_project(
-    folder: str | Path, first: Any, second: Any = None, *, spec: LinkageSpec, key: bytes | None = None
+    folder: str | Path,
+    first: Any,
+    second: Any = None,
+    *,
+    spec: LinkageSpec,
+    key: bytes | None = None,
+    places: Mapping[str, Path] | None = None,
 ) -> ProjectFolder:
     """Import one table to look for duplicates in, or two to link, into a new folder.
 
     `first` and `second` are tables, or anything that `discreet.read` takes. `key` is for tests: with the same key the
-    same rows get the same numbers.
+    same rows get the same numbers. `places` names new folders for parts that are to lie elsewhere, each perhaps with an
+    account and a disk of its own.
     """
     sources = [first] if second is None else [first, second]
     tables = [
@@ -194,9 +216,27 @@ def start_project(
         for place, table in enumerate(tables):
             before = sum(about["records"] for about in described)
             described.append(_import(table, place, spec, stage, name=TABLES[place], key=hidden, before=before))
-        about = {"version": VERSION, "link": spec.content, "tables": described}
+        about: dict[str, Any] = {"version": VERSION, "link": spec.content, "tables": described}
+        if places:
+            about["places"] = _moved_apart(stage, places)
         (stage / "project.json").write_text(json.dumps(about, ensure_ascii=False, indent=1), encoding="utf-8")
     return ProjectFolder.open(folder)
+
+
+def _moved_apart(stage: Path, places: Mapping[str, Path]) -> dict[str, str]:
+    """Move parts to their places, which are new; gives the absolute paths."""
+    for part, place in places.items():
+        if part not in PARTS or place.exists() or not place.parent.is_dir():
+            raise UsageError(
+                f"Part '{part}' cannot be put into {place}.",
+                remedy="Parts are identifying, sensitive and bridge; each place is a new folder inside one that exists.",
+            )
+    for part, place in places.items():
+        for path in (stage / part).iterdir():
+            path.chmod(0o600)
+        shutil.move(stage / part, place)
+        place.chmod(0o700)
+    return {part: str(place.resolve()) for part, place in places.items()}
 
 
 def add_table(folder: ProjectFolder, source: Any, *, like: str = "first", key: bytes | None = None) -> ProjectFolder:
@@ -219,11 +259,13 @@ def add_table(folder: ProjectFolder, source: Any, *, like: str = "first", key: b
         if len(folder.sizes) == 1:
             about["within"] = True
         (stage / "project.json").write_text(json.dumps(about, ensure_ascii=False, indent=1), encoding="utf-8")
-        for path in [*(stage / part / f"{name}.parquet" for part in PARTS), stage / "project.json"]:
-            path.chmod(0o600)
-            path.replace(folder.path / path.relative_to(stage))
+        for part in PARTS:
+            (stage / part / f"{name}.parquet").chmod(0o600)
+            shutil.move(stage / part / f"{name}.parquet", folder.file(part, name))
+        (stage / "project.json").chmod(0o600)
+        (stage / "project.json").replace(folder.path / "project.json")
         # The index of records is laid out again when review goes on.
-        shutil.rmtree(folder.path / "index", ignore_errors=True)
+        shutil.rmtree(folder.index_folder, ignore_errors=True)
     return ProjectFolder.open(folder.path)
 
 
@@ -371,69 +413,3 @@ def _cleaned_rows(types: Mapping[str, str], place: int, spec: LinkageSpec, key: 
     keyed = ", ".join(f"sha256({literal(f'{key}:{use}:{place}:')} || n)[:32] AS {use}" for use in ("pseudonym", "seat"))
     named = ", ".join(f"{cell} AS {name}" for name, cell in cells.items())
     return f"SELECT {', '.join(cells)}, {keyed} FROM (SELECT {named}, row_number() OVER () AS n FROM {RELATION})"
-
-
-# How a cell becomes the text that is compared and shown, as expressions of DuckDB: no value passes through Python.
-DAYS = ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE")
-FLOATS = ("FLOAT", "DOUBLE")
-GROUPS = {"%Y": "([0-9]{4})", "%m": "([0-9]{1,2})", "%d": "([0-9]{1,2})"}
-FOLDS: dict[Case, str] = {"upper": "upper", "lower": "lower", "keep": ""}
-
-
-def cleaned(cell: str, kind: str, attribute: Attribute, spec: LinkageSpec, place: int = 0) -> str:
-    """The expression for a cell of a column of this type of DuckDB; missing values become NULL."""
-    if attribute.encoded:
-        return f"nullif(trim(CAST({cell} AS VARCHAR)), '')"
-    if attribute.kind != "date":
-        # Composed letters, single blanks, one case.
-        single = f"trim(regexp_replace(nfc_normalize({_written(cell, kind)}), '\\s+', ' ', 'g'))"
-        if attribute.clean == "id":
-            single = f"regexp_replace({single}, '[^\\p{{L}}\\p{{N}}]', '', 'g')"
-        elif attribute.clean == "phone":  # with and without the code of the country
-            single = f"right(regexp_replace({single}, '[^0-9]', '', 'g'), 9)"
-        return _present(f"{FOLDS[spec.case]}({single})", spec.missing)
-    if kind in DAYS:
-        return f"strftime({cell}, '%Y-%m-%d')"
-    # YYYY-MM-DD. The digits are moved, not checked: a month 13 is a slip that people who decide should see.
-    text = _present(f"trim({_written(cell, kind)})", spec.missing)
-    moved = []
-    for written in attribute.formats_of(place):
-        pattern, order = pattern_of(written)
-        parts = " || '-' || ".join(
-            f"lpad(regexp_extract({text}, {literal(pattern)}, {order.index(part) + 1}), {width}, '0')"
-            for part, width in (("%Y", 4), ("%m", 2), ("%d", 2))
-        )
-        moved.append(f"CASE WHEN regexp_full_match({text}, {literal(pattern)}) THEN {parts} END")
-    return f"coalesce({', '.join(moved)})"
-
-
-def plain(cell: str, kind: str) -> str:
-    """The cell as text, without its blanks; what is empty is missing."""
-    return f"nullif(trim({_written(cell, kind)}), '')"
-
-
-def _written(cell: str, kind: str) -> str:
-    """Text of a cell; a whole number that a frame holds as a float has no point."""
-    text = f"CAST({cell} AS VARCHAR)"
-    if kind not in FLOATS:
-        return text
-    return f"CASE WHEN {cell} = floor({cell}) AND abs({cell}) < 1e15 THEN CAST(CAST({cell} AS BIGINT) AS VARCHAR) ELSE {text} END"
-
-
-def _present(cell: str, missing: Sequence[str]) -> str:
-    words = ", ".join(f"upper({literal(word.strip())})" for word in ("", *missing))
-    return f"CASE WHEN upper({cell}) IN ({words}) THEN NULL ELSE {cell} END"
-
-
-def pattern_of(written: str) -> tuple[str, list[str]]:
-    """A date format as a pattern, and the order of its parts.
-
-    >>> pattern_of("%d.%m.%Y")
-    ('([0-9]{1,2})\\\\.([0-9]{1,2})\\\\.([0-9]{4})', ['%d', '%m', '%Y'])
-    >>> pattern_of("%Y%m%d")[0]
-    '([0-9]{4})([0-9]{2})([0-9]{2})'
-    """
-    pieces = re.split(r"(%[Ymd])", written)
-    glued = any(not piece for piece in pieces[2:-1:2])
-    pattern = "".join(GROUPS.get(piece, re.escape(piece)) for piece in pieces)
-    return (pattern.replace("{1,2}", "{2}") if glued else pattern), [piece for piece in pieces if piece in GROUPS]

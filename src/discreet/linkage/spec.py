@@ -16,6 +16,7 @@ from discreet.errors import PolicyError
 from discreet.linkage.masking.comparison import Kind
 from discreet.policy import Policy
 from discreet.policy.diagnostics import line_of, shape_error, syntax_error
+from discreet.sources.duckdb_scratch import literal
 from discreet.wording import reason
 
 # The strict shape of a link file. Unknown keys are refused.
@@ -344,3 +345,69 @@ def _contradictions(parsed: LinkageSection, spec: LinkageSpec) -> Iterator[tuple
             role = "sensitive" if twice[0] in side.sensitive else "id"
             remedy = "A column is the id, identifying or sensitive, and named once."
             yield f"column '{twice[0]}' has two roles.", remedy, [role]
+
+
+# How a cell becomes the text that is compared and shown, as expressions of DuckDB: no value passes through Python.
+DAYS = ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE")
+FLOATS = ("FLOAT", "DOUBLE")
+GROUPS = {"%Y": "([0-9]{4})", "%m": "([0-9]{1,2})", "%d": "([0-9]{1,2})"}
+FOLDS: dict[Case, str] = {"upper": "upper", "lower": "lower", "keep": ""}
+
+
+def cleaned(cell: str, kind: str, attribute: Attribute, spec: LinkageSpec, place: int = 0) -> str:
+    """The expression for a cell of a column of this type of DuckDB; missing values become NULL."""
+    if attribute.encoded:
+        return f"nullif(trim(CAST({cell} AS VARCHAR)), '')"
+    if attribute.kind != "date":
+        # Composed letters, single blanks, one case.
+        single = f"trim(regexp_replace(nfc_normalize({_written(cell, kind)}), '\\s+', ' ', 'g'))"
+        if attribute.clean == "id":
+            single = f"regexp_replace({single}, '[^\\p{{L}}\\p{{N}}]', '', 'g')"
+        elif attribute.clean == "phone":  # with and without the code of the country
+            single = f"right(regexp_replace({single}, '[^0-9]', '', 'g'), 9)"
+        return _present(f"{FOLDS[spec.case]}({single})", spec.missing)
+    if kind in DAYS:
+        return f"strftime({cell}, '%Y-%m-%d')"
+    # YYYY-MM-DD. The digits are moved, not checked: a month 13 is a slip that people who decide should see.
+    text = _present(f"trim({_written(cell, kind)})", spec.missing)
+    moved = []
+    for written in attribute.formats_of(place):
+        pattern, order = pattern_of(written)
+        parts = " || '-' || ".join(
+            f"lpad(regexp_extract({text}, {literal(pattern)}, {order.index(part) + 1}), {width}, '0')"
+            for part, width in (("%Y", 4), ("%m", 2), ("%d", 2))
+        )
+        moved.append(f"CASE WHEN regexp_full_match({text}, {literal(pattern)}) THEN {parts} END")
+    return f"coalesce({', '.join(moved)})"
+
+
+def plain(cell: str, kind: str) -> str:
+    """The cell as text, without its blanks; what is empty is missing."""
+    return f"nullif(trim({_written(cell, kind)}), '')"
+
+
+def _written(cell: str, kind: str) -> str:
+    """Text of a cell; a whole number that a frame holds as a float has no point."""
+    text = f"CAST({cell} AS VARCHAR)"
+    if kind not in FLOATS:
+        return text
+    return f"CASE WHEN {cell} = floor({cell}) AND abs({cell}) < 1e15 THEN CAST(CAST({cell} AS BIGINT) AS VARCHAR) ELSE {text} END"
+
+
+def _present(cell: str, missing: Sequence[str]) -> str:
+    words = ", ".join(f"upper({literal(word.strip())})" for word in ("", *missing))
+    return f"CASE WHEN upper({cell}) IN ({words}) THEN NULL ELSE {cell} END"
+
+
+def pattern_of(written: str) -> tuple[str, list[str]]:
+    """A date format as a pattern, and the order of its parts.
+
+    >>> pattern_of("%d.%m.%Y")
+    ('([0-9]{1,2})\\\\.([0-9]{1,2})\\\\.([0-9]{4})', ['%d', '%m', '%Y'])
+    >>> pattern_of("%Y%m%d")[0]
+    '([0-9]{4})([0-9]{2})([0-9]{2})'
+    """
+    pieces = re.split(r"(%[Ymd])", written)
+    glued = any(not piece for piece in pieces[2:-1:2])
+    pattern = "".join(GROUPS.get(piece, re.escape(piece)) for piece in pieces)
+    return (pattern.replace("{1,2}", "{2}") if glued else pattern), [piece for piece in pieces if piece in GROUPS]

@@ -347,13 +347,13 @@ def _tables(folder: str, _changed: int) -> tuple[ProjectFolder, tuple[str, ...]]
 @lru_cache(maxsize=OPEN_INDEXES)
 def _opened_index(folder: str, _changed: int) -> Index:
     home = ProjectFolder.open(folder)
-    stored = home.path / "index"
+    stored = home.index_folder
     if not stored.is_dir():
         spec = home.spec
         swaps = [spec.swap] if spec.swap else []
         index = Index.build(home.identifying(), spec.kinds, swaps=swaps, names=spec.swap or ())
         # Written beside and renamed: of two processes that do so at once, one is first, and both wrote the same.
-        stage = Path(tempfile.mkdtemp(prefix=".index-", dir=home.path))
+        stage = Path(tempfile.mkdtemp(prefix=".index-", dir=stored.parent))
         try:
             save_index(index, stage)
             if not stored.is_dir():

@@ -76,7 +76,7 @@ def project_page(context: Here) -> Response:
             "encoded": home.spec.encoded,
         }
         folder |= {"ids": all(table["id"] for table in tables), "model": found.model is not None or home.spec.encoded}
-        folder |= {"walked": (home.path / "bridge" / PERSONS).exists()}
+        folder |= {"walked": (home.part("bridge") / PERSONS).exists()}
     except DiscreetError as error:
         folder = {"problem": problem_of(error).problem, "tables": [], "counts": None, "sensitive": 0}
     answers = answers_of(context.site.store, project)

@@ -18,6 +18,13 @@ from discreet.errors import UsageError
 @click.argument("second", metavar="[DATA2]", required=False)
 @option("--spec", "spec_file", metavar="FILE", required=True, help="Link file that declares identifying columns.")
 @target_option("--out", type=PATH, required=True, metavar="PROJECT", help="Folder to create; must be new.")
+@option(
+    "--place",
+    "places",
+    multiple=True,
+    metavar="PART=FOLDER",
+    help="Put identifying, sensitive or bridge into a new folder elsewhere, for another account; may be repeated.",
+)
 @option("--register", is_flag=True, help="Register the project in the store, too; otherwise `assign` does.")
 @option("--name", metavar="NAME", help="Name of the project in the store [the folder's name].")
 @as_option
@@ -28,6 +35,7 @@ def init(
     second: str | None,
     spec_file: str,
     out: Path,
+    places: tuple[str, ...],
     register: bool,
     name: str | None,
     actor: str | None,
@@ -46,7 +54,8 @@ def init(
 
     spec = LinkageSpec.load(spec_file)
     with working("Importing"):
-        folder = start_project(out, first, second, spec=spec)
+        apart = {part: Path(place) for part, _, place in (given.partition("=") for given in places)}
+        folder = start_project(out, first, second, spec=spec, places=apart)
     if register:
         from discreet.linkage.project import register_project
 
