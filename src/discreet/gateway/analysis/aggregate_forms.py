@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from discreet.gateway.analysis.block_parts import Resolved
 from discreet.gateway.analysis.condition_grid import constant_of, exact_number, is_constant
 from discreet.sql.fragment import (
     Aggregate,
+    AnyOf,
     Case,
     Cast,
+    ColumnName,
+    Elements,
+    FunctionCall,
     Literal,
+    Membership,
     Operator,
     Test,
-    When,
     conjunction,
     conjuncts,
+    transformed,
+    walk,
 )
 
 
 def replaced_conditions(node: Aggregate) -> Aggregate:
-    """CASE in an aggregate as FILTER: sum(CASE WHEN c THEN x END), count(CASE ...), sum((c)::int)."""
+    """CASE in an aggregate as FILTER: sum(CASE WHEN c THEN x END), count(CASE ...)."""
     if len(node.args) != 1 or node.distinct:
         return node
     arg = node.args[0]
-    if isinstance(arg, Cast) and arg.type in ("int4", "int8", "int2") and node.name in ("sum", "avg"):
-        inner = arg.inner
-        if isinstance(inner, Test) or (isinstance(inner, Operator) and inner.sign in _TRUTHS):
-            arg = Case((When(inner, Literal("number", "1")),), Literal("number", "0"))
     if not isinstance(arg, Case) or len(arg.whens) != 1:
         return node
     when, otherwise = arg.whens[0], arg.otherwise
@@ -46,7 +50,47 @@ def replaced_conditions(node: Aggregate) -> Aggregate:
     return node
 
 
+def truth_of(node: Aggregate, resolved: Resolved) -> Any:
+    """The condition c of sum((c)::int) or avg((c)::int); None for other aggregates."""
+    arg = node.args[0] if len(node.args) == 1 and node.name in ("sum", "avg") and not node.distinct else None
+    if not isinstance(arg, Cast) or arg.type not in ("int4", "int8", "int2"):
+        return None
+    inner = arg.inner
+    if isinstance(inner, ColumnName):
+        return inner if resolved.sources[inner.table].columns.get(inner.name) == "bool" else None
+    condition = isinstance(inner, Test | Membership | AnyOf) or (isinstance(inner, Operator) and inner.sign in _TRUTHS)
+    return inner if condition else None
+
+
+def weighted_truth(node: Aggregate, resolved: Resolved) -> Aggregate:
+    """sum(x * (c)::int) as sum(x) where c; power(x, 2) as x * x."""
+    arg = node.args[0] if len(node.args) == 1 and node.name in ("sum", "avg") and not node.distinct else None
+    if isinstance(arg, FunctionCall) and arg.name in ("power", "pow") and arg.args[1] == Literal("number", "2"):
+        return replace(node, args=(Operator("*", (arg.args[0], arg.args[0])),))
+    if isinstance(arg, Operator) and arg.sign == "*" and node.name == "sum":
+        for factor, other in (arg.args, arg.args[::-1]):
+            truth = truth_of(Aggregate("sum", (factor,)), resolved)
+            if truth is not None:
+                return replace(node, args=(other,), where=conjunction([*conjuncts(node.where), truth]))
+    return node
+
+
 _TRUTHS = frozenset(("=", "<>", "<", ">", "<=", ">=", "and", "or", "not", "like", "ilike", "not like", "not ilike"))
+
+
+def fractions_apart(node: Any) -> Any:
+    """percentile_cont(ARRAY[...]) as an array of percentiles."""
+
+    def apart(one: Any) -> Any:
+        if not isinstance(one, Aggregate) or not one.within or not one.args or not isinstance(one.args[0], Elements):
+            return one
+        return Elements(tuple(Aggregate(one.name, (it,), False, one.where, one.within) for it in one.args[0].values))
+
+    several = any(
+        isinstance(one, Aggregate) and one.within and one.args and isinstance(one.args[0], Elements)
+        for one in walk(node)
+    )
+    return transformed(node, apart) if several else node
 
 
 def linear(node: Any) -> tuple[float, Any, float]:

@@ -58,6 +58,10 @@ class ConditionGrid:
         kind = self.type_of(leaf)
         return kind in NUMERIC or kind in DATES
 
+    def counts(self, leaf: Leaf) -> bool:
+        """Whether its grid has every whole number, and it no others."""
+        return self.type_of(leaf).startswith("int") and self.step_of(self.name(leaf)) == 1
+
     def fits(self, leaf: Leaf, constant: Any) -> Fraction | datetime.datetime:
         """A constant as a point of the grid of a column."""
         value = constant_of(constant)

@@ -134,7 +134,7 @@ class _Total:
         if is_constant(node):
             return settled(node)
         if isinstance(node, ColumnName):
-            if self._grid.needs_grid(self._leaf):
+            if self._grid.needs_grid(self._leaf) and not self._grid.counts(self._leaf):
                 raise _bins(self._leaf, self._grid)
             return node
         if isinstance(node, Nested) and getattr(node.query.source, "alias", "") in self._grid.resolved.lookups:
@@ -211,6 +211,11 @@ class _Total:
         return found[0] if len(found) == 1 else Operator(node.sign, tuple(found))
 
     def _among(self, column: ColumnName, values: tuple[Any, ...], *, negated: bool = False) -> Membership:
+        if self._grid.counts(self._leaf):  # each whole number is a cell of the grid
+            for one in values:
+                self._grid.fits(self._leaf, one)
+            whole = tuple(Literal("number", str(int(_fraction(one)))) for one in values)
+            return _listed(column, whole, negated=negated)
         if self._grid.needs_grid(self._leaf):
             raise NotCovered(f"an equation with the number or date `{self._leaf[1]}`", "ask for a range of its grid")
         return _listed(column, tuple(map(self._constant, values)), negated=negated)
@@ -282,13 +287,21 @@ class _Total:
 
     def _number(self, node: Any) -> Any:
         if isinstance(node, FunctionCall) and node.name == "width_bucket" and isinstance(node.args[0], ColumnName):
+            nothing = Cast(Literal("string", "NaN"), "numeric")
+            value = FunctionCall("nullif", (Cast(node.args[0], "numeric"), nothing))
+            if len(node.args) == 2 and isinstance(node.args[1], Elements):
+                points = [self._grid.fits(self._leaf, one) for one in node.args[1].values]
+                if points != sorted(set(points)):
+                    raise NotCovered("width_bucket() with bounds that do not grow", "list them in order")
+                bounds = tuple(Cast(Literal("string", constant_of(one)), "numeric") for one in node.args[1].values)
+                return FunctionCall("width_bucket", (value, Elements(bounds)))
+            if len(node.args) != 4:
+                raise NotCovered("width_bucket() of this form", "use width_bucket(x, low, high, number)")
             low, high, number = (exact_number(constant_of(one)) for one in node.args[1:])
             if number <= 0 or number > 1000 or number.denominator != 1 or high == low:
                 raise NotCovered("width_bucket() of this form")
             self._grid.fits(self._leaf, Literal("number", str(low)))
             self._grid.fits(self._leaf, Literal("number", str(float((high - low) / number))))
-            nothing = Cast(Literal("string", "NaN"), "numeric")
-            value = FunctionCall("nullif", (Cast(node.args[0], "numeric"), nothing))
             ends = (Cast(Literal("string", str(float(one))), "numeric") for one in (low, high))
             return FunctionCall("width_bucket", (value, *ends, Literal("number", str(int(number)))))
         if isinstance(node, FunctionCall) and node.name in _WHOLE and len(node.args) == 1:
@@ -303,21 +316,29 @@ class _Total:
         return self._shifted(node)
 
     def _quotient(self, node: Any) -> Any:
-        """The column divided by a constant of the grid, without overflow."""
+        """The column, perhaps less the beginning of bins, divided by a constant of the grid, without overflow."""
         if not (isinstance(node, Operator) and node.sign == "/" and len(node.args) == 2 and is_constant(node.args[1])):
             return None
-        inner = node.args[0]
-        bare = isinstance(inner, ColumnName)
+        inner, shift = node.args[0], None
+        whole = self._type.startswith("int") and _whole(node.args[1])  # divided to a whole number
+        if isinstance(inner, Operator) and inner.sign in "+-" and len(inner.args) == 2 and is_constant(inner.args[1]):
+            shift, inner = inner, inner.args[0]
+            self._grid.fits(self._leaf, shift.args[1])
+            whole = whole and _whole(shift.args[1])
+            if abs(_fraction(shift.args[1])) > _LARGEST:
+                return None
         if isinstance(inner, Cast) and inner.type in ("numeric", "float8", "float4"):
-            inner = inner.inner
+            inner, whole = inner.inner, False
         if not isinstance(inner, ColumnName):
             return None
         width = Literal("number", constant_of(node.args[1]))
         if not self._grid.fits(self._leaf, width):
             raise NotCovered("a division by zero")
-        whole = bare and self._type.startswith("int") and _whole(node.args[1])  # divided to a whole number
         wide = "int8" if whole and self._type != "int8" else "numeric"
-        args = (Cast(inner, wide), Cast(Literal("string", width.text), wide))
+        value: Any = Cast(inner, wide)
+        if shift is not None:
+            value = Operator(shift.sign, (value, Cast(Literal("string", constant_of(shift.args[1])), wide)))
+        args = (value, Cast(Literal("string", width.text), wide))
         return FunctionCall("div", args) if whole and wide == "numeric" else Operator("/", args)
 
     def _shifted(self, node: Any) -> Any:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from discreet.gateway.analysis.block_parts import Resolved, Source, has_aggregates, output_of
+from discreet.gateway.analysis.block_parts import Resolved, Source, aggregates_of, has_aggregates, output_of
 from discreet.sql.fragment import (
     QUERIES,
+    Aggregate,
+    Cast,
     ColumnName,
     DerivedTable,
+    FunctionCall,
     Join,
+    Literal,
     Nested,
     NotCovered,
     Operator,
@@ -20,7 +24,9 @@ from discreet.sql.fragment import (
     Table,
     Window,
     children,
+    conjunction,
     conjuncts,
+    transformed,
     walk,
 )
 
@@ -124,9 +130,9 @@ def single(source: Source) -> bool:
     return relation is not None and any(one <= set(source.table.key if source.table else ()) for one in relation.unique)
 
 
-def _once(select: Select, resolved: Resolved, alias: str) -> bool:
-    """Whether everybody in a part has one row."""
-    return single(resolved.sources[alias]) and not repeats(select, resolved, {alias})
+def _once(select: Select, resolved: Resolved, alias: str, *beside: str) -> bool:
+    """Whether everybody in a part has one row; of parts `beside` it that is known."""
+    return single(resolved.sources[alias]) and not repeats(select, resolved, {alias, *beside})
 
 
 def repeats(select: Select, resolved: Resolved, aliases: Collection[str]) -> bool:
@@ -146,6 +152,171 @@ def repeats(select: Select, resolved: Resolved, aliases: Collection[str]) -> boo
                 waiting = True
     kinds = all(join.kind in ("inner", "left", "cross") for join in joins_of(select.source))
     return len(fixed) < len(parts) or not kinds
+
+
+# People chosen by their rows elsewhere --------------------------------------------------------------------------------
+
+
+def with_joins(select: Select, resolved: Resolved) -> Select:
+    """A count of people who have some row, written as a join and a count of distinct people.
+
+    So are EXISTS (SELECT ... WHERE v.key = p.key ...), key IN (SELECT key ...), and sub-selects of distinct keys in FROM,
+    where they are about sensitive columns.
+    """
+    changed = select
+    for one in conjuncts(select.where):
+        if isinstance(one, Nested) and not one.negated and resolved.sensitive(one.query):
+            changed = _with_condition(changed, one, resolved)
+    for part in parts_of(select.source):
+        if isinstance(part, DerivedTable) and resolved.sensitive(part.query):
+            whole = _per_person(changed, part, resolved)
+            changed = whole if whole is not changed else _with_keys(changed, part, resolved)
+    return changed
+
+
+def _with_condition(select: Select, node: Nested, resolved: Resolved) -> Select:
+    """EXISTS or IN as a join."""
+    inner = node.query
+    if not _is_plain(inner, resolved):
+        return select
+    if node.kind == "in":
+        same = [Operator("=", (node.inner, inner.items[0].inner))] if len(inner.items) == 1 else []
+    else:
+        same = [one for one in conjuncts(inner.where) if _is_equation_of_keys(one, resolved)]
+    within = {part.alias for part in parts_of(inner.source)}
+    pairs = [sorted(one.args, key=lambda it: it.table in within) for one in same if _is_equation_of_keys(one, resolved)]
+    outer = next((mine for mine, its in pairs if mine.table not in within and its.table in within), None)
+    if outer is None:
+        return select
+    key = next(its for mine, its in pairs if mine == outer)
+    once = isinstance(inner.source, Table) and _once(inner, resolved, key.table)
+    if not once and not (_counts_rows(select) and _once(select, resolved, outer.table)):
+        return select
+    where = [one for one in conjuncts(select.where) if one is not node]
+    rest = [one for one in conjuncts(inner.where) if one not in same]
+    source = Join("inner", select.source, inner.source, conjunction(same))
+    joined = replace(select, source=source, where=conjunction([*where, *rest]))
+    return joined if once else _of_people(joined, outer)
+
+
+def _with_keys(select: Select, part: DerivedTable, resolved: Resolved) -> Select:
+    """SELECT DISTINCT key FROM ... in FROM as the tables themselves."""
+    inner = part.query
+    if not isinstance(inner, Select) or nullable_of(select.source)[part.alias] or len(inner.items) != 1:
+        return select
+    key = inner.items[0].inner
+    apart = inner.distinct if inner.groups is None else inner.groups == ((key,),)
+    if not apart or not _is_key(key, resolved) or not _is_plain(replace(inner, groups=None, distinct=False), resolved):
+        return select
+    name = ColumnName(part.alias, next(iter(resolved.sources[part.alias].columns)))
+    if not _counts_rows(select) or not _one_row_each(select, part, name, resolved):
+        return select
+    return _of_people(_in_place(select, part, name, key), key)
+
+
+def _one_row_each(select: Select, part: DerivedTable, name: ColumnName, resolved: Resolved) -> bool:
+    """Whether a block has one row for each row of a part, which has one per person, named there."""
+    others = [it.alias for it in parts_of(select.source) if it is not part]
+    joined = (mine for mine, its in equations(select, [part.alias, *others]) if its == name and _is_key(mine, resolved))
+    return not others or any(_once(select, resolved, mine.table, part.alias) for mine in joined)
+
+
+def _in_place(select: Select, part: DerivedTable, name: ColumnName, key: ColumnName) -> Select:
+    """The tables of a sub-select in its place, and its key in place of the column of this name."""
+
+    def put(node: Any) -> Any:
+        if isinstance(node, DerivedTable) and node.alias == part.alias:
+            return part.query.source
+        return key if node == name else node
+
+    changed: Select = transformed(select, put)
+    return replace(changed, where=conjunction([*conjuncts(changed.where), *conjuncts(part.query.where)]))
+
+
+def _per_person(select: Select, part: DerivedTable, resolved: Resolved) -> Select:
+    """Averages and sums of SELECT key, sum(x) ... GROUP BY key: sum(x) by the number of people."""
+    inner = part.query
+    plain = (
+        isinstance(inner, Select) and inner.groups is not None and len(inner.groups) == 1 and len(inner.groups[0]) == 1
+    )
+    if not plain or nullable_of(select.source)[part.alias] or inner.having is not None:
+        return select
+    key = inner.groups[0][0]
+    rows = replace(inner, items=(), groups=None, order=())
+    if not _is_key(key, resolved) or not _is_plain(rows, resolved) or inner.distinct:
+        return select
+    names = list(resolved.sources[part.alias].columns)
+    named = [name for name, one in zip(names, inner.items, strict=True) if one.inner == key]
+    if not named or not _one_row_each(select, part, ColumnName(part.alias, named[0]), resolved):
+        return select
+    given = dict(zip(names, (one.inner for one in inner.items), strict=True))
+    people = Aggregate("count", (key,), True)
+
+    def total(node: Any) -> Any:
+        """What is added up for a person; None where it may be missing for some."""
+        found = given.get(node.name) if isinstance(node, ColumnName) else None
+        if not isinstance(found, Aggregate) or found.distinct or found.where is not None:
+            return None
+        column = found.args[0] if found.name == "sum" else None
+        relation = resolved.sources[column.table].relation if isinstance(column, ColumnName) else None
+        filled = relation is not None and isinstance(column, ColumnName) and column.name in relation.filled
+        return found if filled or (found.name == "count" and not found.args) else None
+
+    def put(node: Any) -> Any:
+        if isinstance(node, Window) and node.inner == people:
+            return replace(node, inner=Aggregate("count", ()))  # it counts groups
+        if not isinstance(node, Aggregate) or node.distinct or node.where is not None:
+            return node
+        if node.name == "count" and not node.args:
+            return people
+        whole = total(node.args[0]) if node.name in ("sum", "avg") else None
+        if whole is None:
+            return node
+        share = Operator("/", (Cast(whole, "numeric"), FunctionCall("nullif", (people, Literal("number", "0")))))
+        return whole if node.name == "sum" else share
+
+    changed: Select = transformed(replace(select, source=None), put)
+    changed = _in_place(replace(changed, source=select.source), part, ColumnName(part.alias, named[0]), key)
+    spoken = (changed.items, changed.having, tuple(one.inner for one in changed.order))
+    counted = all(one == people or one in given.values() for one in aggregates_of(spoken))
+    left = any(isinstance(one, ColumnName) and one.table == part.alias for one in walk(changed))
+    return changed if counted and not left else select
+
+
+def _is_plain(query: Any, resolved: Resolved) -> bool:
+    """Rows of tables under conditions."""
+    if not isinstance(query, Select) or has_aggregates(query) or query.limit is not None or query.offset is not None:
+        return False
+    inner = any(join.kind not in ("inner", "cross") for join in joins_of(query.source))
+    nested = any(isinstance(one, Window | Nested) for one in walk((query.items, query.where)))
+    return not inner and not nested and all(isinstance(part, Table) for part in parts_of(query.source))
+
+
+def _is_equation_of_keys(node: Any, resolved: Resolved) -> bool:
+    """The keys of two tables about the same kind of person, each one column."""
+    if not isinstance(node, Operator) or node.sign != "=" or not all(_is_key(one, resolved) for one in node.args):
+        return False
+    tables = [resolved.sources[one.table].table for one in node.args]
+    return len({one.entity for one in tables if one}) == 1 and all(one and len(one.key) == 1 for one in tables)
+
+
+def _counts_rows(select: Select) -> bool:
+    """Whether a block counts rows, and nothing else."""
+    aggregates = [*aggregates_of((select.items, select.having, tuple(one.inner for one in select.order)))]
+    return bool(aggregates) and all(one.name == "count" and not one.args for one in aggregates)
+
+
+def _of_people(select: Select, key: ColumnName) -> Select:
+    """With people counted in place of rows."""
+
+    def put(node: Any) -> Any:
+        if isinstance(node, Window) and isinstance(node.inner, Aggregate) and node.inner.distinct:
+            return replace(node, inner=replace(node.inner, args=(), distinct=False))  # it counts groups
+        counted = isinstance(node, Aggregate) and node.name == "count" and not node.args
+        return replace(node, args=(key,), distinct=True) if counted else node
+
+    changed: Select = transformed(select, put)
+    return changed
 
 
 def refuse_choice(select: Select, conditions: tuple[Any, ...], groups: tuple[Any, ...], resolved: Resolved) -> None:

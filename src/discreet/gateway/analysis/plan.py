@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from discreet.gateway.analysis.block_parts import Resolved, Source, has_aggregates, names_of
-from discreet.gateway.analysis.people import nullable_of, parts_of, single
+from discreet.gateway.analysis.people import nullable_of, parts_of, single, with_joins
 from discreet.gateway.analysis.relations import DATES
 from discreet.gateway.analysis.row_order import hashed, is_determined, order_key
 from discreet.gateway.analysis.statistic import Statistic, StatisticSettings, statistic_of
@@ -120,7 +120,8 @@ class StatementPlanner:
         if isinstance(query, ValuesList):
             raise NotCovered("VALUES with sensitive columns")
         outer, self._before = self._before, []
-        select = self._released_inside(_flat(query, self.resolved))
+        flat = _flat(query, self.resolved)
+        select = self._released_inside(with_joins(flat, self.resolved) if has_aggregates(flat) else flat)
         before, self._before = tuple(self._before), outer
         if not self.resolved.sensitive(select):
             return Exact(select, before)

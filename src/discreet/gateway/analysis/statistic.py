@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from discreet.gateway.analysis.aggregate_forms import fractions_apart
 from discreet.gateway.analysis.block_parts import Resolved, aggregates_of
 from discreet.gateway.analysis.condition_grid import ConditionGrid
 from discreet.gateway.analysis.conditions import canonical, steps_of, total
@@ -109,7 +110,7 @@ class Statistic:
 
 def statistic_of(select: Select, resolved: Resolved, settings: StatisticSettings) -> Statistic:
     """The statistic that a block is; NotCovered where there is none that may be given out."""
-    select = _grouped(_looked_up(select, resolved))
+    select = fractions_apart(_grouped(_looked_up(select, resolved)))
     grid = ConditionGrid(resolved, settings.step)
     groups = tuple(dict.fromkeys(one for some in select.groups or () for one in some))
     hidden = tuple(place for place, one in enumerate(groups) if resolved.sensitive(one))

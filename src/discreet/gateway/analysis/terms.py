@@ -6,7 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from discreet.gateway.analysis.aggregate_forms import linear, number_of, replaced_conditions, without_widening
+from discreet.gateway.analysis.aggregate_forms import (
+    linear,
+    number_of,
+    replaced_conditions,
+    truth_of,
+    weighted_truth,
+    without_widening,
+)
 from discreet.gateway.analysis.condition_grid import ConditionGrid, constant_of, exact_number, is_constant
 from discreet.gateway.analysis.conditions import canonical, total
 from discreet.gateway.analysis.relations import NUMERIC
@@ -16,8 +23,8 @@ from discreet.sql.fragment import (
     Aggregate,
     Case,
     ColumnName,
-    Elements,
     NotCovered,
+    Operator,
     Test,
     conjunction,
     conjuncts,
@@ -107,7 +114,9 @@ class Terms:
 
     def of(self, node: Aggregate) -> Term:
         """One aggregate."""
-        node = replaced_conditions(node)
+        if not self.conditional and not self._grid.resolved.sensitive(node):
+            return self._exact(self._question(conjuncts(node.where)), node)
+        node = weighted_truth(replaced_conditions(node), self._grid.resolved)
         if node.name == "avg" and isinstance(node.args[0], Case) and not node.distinct:
             return self._share(node)
         filters = conjuncts(node.where)
@@ -115,13 +124,22 @@ class Terms:
         public = tuple(one for one in filters if not resolved.sensitive(one))
         hidden = (*self._sensitive, *(one for one in filters if resolved.sensitive(one)))
         question = self._question(public)
-        if (
-            not hidden
-            and not self._groups
-            and not resolved.sensitive((*node.args, *(one.inner for one in node.within)))
-        ):
+        sensitive = hidden or self._groups or resolved.sensitive((*node.args, *(one.inner for one in node.within)))
+        if not sensitive:
             return self._exact(question, node)
-        return self._noised(question, node, hidden)
+        truth = truth_of(node, resolved)
+        return self._noised(question, node, hidden) if truth is None else self._true(node, truth)
+
+    def _true(self, node: Aggregate, truth: Any) -> Term:
+        """sum((c)::int) and avg((c)::int): how many it is true of, and of how many of those where it is known."""
+        part = self.of(Aggregate("count", (), False, conjunction([*conjuncts(node.where), truth])))
+        if node.name == "sum":
+            return part
+        leaves = sorted(self._grid.resolved.sensitive(truth))
+        tests = [self._filled(ColumnName(*leaf)) for leaf in leaves] if leaves else [Test(truth, "not null")]
+        there = [one for one in tests if one is not None]
+        whole = self.of(Aggregate("count", (), False, conjunction([*conjuncts(node.where), *there])))
+        return _combined(part, whole, lambda a, b: a / b if a is not None and b else None)
 
     def _share(self, node: Aggregate) -> Term:
         """avg(CASE WHEN c THEN a ELSE b END): a share of the rows."""
@@ -263,6 +281,8 @@ class Terms:
 
     def _of_one(self, question: int, node: Aggregate, hidden: tuple[Any, ...]) -> Term:
         factor, inner, offset = linear(node.args[0])
+        if isinstance(inner, Operator) and inner.sign == "*" and node.name in ("sum", "avg"):
+            return self._of_product(question, node.name, inner, hidden, (factor, offset))
         if is_constant(inner):
             count = self._count(question, Aggregate("count", ()), hidden)
             value = number_of(node.args[0])
@@ -303,6 +323,31 @@ class Terms:
 
         return Term(spread)
 
+    def _of_product(
+        self, question: int, name: str, node: Operator, hidden: tuple[Any, ...], line: tuple[float, float]
+    ) -> Term:
+        """sum(x * weight): the moments of corr() say it."""
+        y, x = (self._measure(without_widening(one), name) for one in node.args)
+        if not y.sensitive and not x.sensitive:
+            raise NotCovered(f"{name}() of a product of public columns here", f"use {name}() of one column")
+        if not y.sensitive:
+            y, x = x, y
+        question = self._among(question, (y, x))
+        keys = [self._present(question, (y, x), hidden)]
+        keys += [self._need(question, "sum", both, hidden) for both in ((y, x), (x, y))]
+        same = y.name == x.name
+        keys.append(self._need(question, "square" if same else "product", (y,) if same else (y, x), hidden))
+
+        def found(given: Given, bounds: Mapping[str, tuple[float, float]]) -> Value:
+            n, sy, sx, p = (given(key) for key in keys)
+            if n is None or sy is None or sx is None or p is None:
+                return None
+            middle_y, middle_x = (sum(bounds[one.name]) / 2 for one in (y, x))
+            total = line[0] * (p + middle_y * sx + middle_x * sy + n * middle_y * middle_x) + line[1] * n
+            return total if name == "sum" else total / n if n > 0 else None
+
+        return Term(found)
+
     def _of_two(self, question: int, node: Aggregate, hidden: tuple[Any, ...]) -> Term:
         y, x = (self._measure(without_widening(one), node.name) for one in node.args)
         if not y.sensitive and not x.sensitive:
@@ -342,8 +387,6 @@ class Terms:
         return Term(found, whole=name == "regr_count")
 
     def _percentile(self, question: int, node: Aggregate, hidden: tuple[Any, ...]) -> Term:
-        if isinstance(node.args[0], Elements):
-            raise NotCovered(f"{node.name}() of several fractions", "ask for each in a column of its own")
         order = node.within[0]
         if order.nulls:
             raise NotCovered("NULLS FIRST or LAST in WITHIN GROUP")

@@ -36,6 +36,8 @@ DAY = 86_400.0
 EVER = 1e12
 """Seconds of the one bucket where nothing is ever forgotten."""
 RESERVED_SECONDS = 600
+MANY = 10_000
+"""Knowledge of more people is weighed beside the event loop."""
 PLACES = 4
 """So many statements of one user are answered at a time."""
 
@@ -128,8 +130,10 @@ class ExposureAccount:
     async def grant(self, after: Exposure, details: Mapping[str, Any]) -> Granted | None:
         """Write down that the user knows more; None if what is stored was not what was decided on."""
         seen = self.version
-        now, then = _amount(self.value), _amount(amount(after.knowledge))
-        content = after.to_bytes()
+        if len(after.knowledge.entities()) > MANY:  # others are served meanwhile
+            now, then, content = await asyncio.to_thread(self._weighed, after)
+        else:
+            now, then, content = self._weighed(after)
         try:
             receipt = await self._books.submit(
                 self.user,
@@ -145,6 +149,10 @@ class ExposureAccount:
             return None
         self.exposure, self.version = after, seen + 1
         return Granted(receipt.entry.sequence)
+
+    def _weighed(self, after: Exposure) -> tuple[Fraction, Fraction, bytes]:
+        """The amounts before and after, and what is stored."""
+        return _amount(self.value), _amount(amount(after.knowledge)), after.to_bytes()
 
     async def refuse(self, value: float, details: Mapping[str, Any]) -> Receipt:
         """Write down that something was not given out."""
