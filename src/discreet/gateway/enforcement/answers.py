@@ -59,6 +59,8 @@ class Denied(Exception):
     def __init__(self, value: float, columns: Sequence[str], rows: int) -> None:
         super().__init__("denied")
         self.value, self.columns, self.rows = value, tuple(columns), rows
+        self.inside = False
+        """Whether the rows are those of a sub-select."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +135,11 @@ class Answering:
 
     def _table(self, alias: str, plan: Plan) -> DerivedTable:
         """What is released first, as a table of constants."""
-        found = self.serve(plan, ())
+        try:
+            found = self.serve(plan, ())
+        except Denied as denied:
+            denied.inside = True
+            raise
         if isinstance(plan, Exact) and len(found.rows) > CONSTANTS:
             raise NotCovered(
                 f"a sub-select of more than {CONSTANTS:,} rows with LIMIT, a window or the like beside sensitive columns",

@@ -43,14 +43,21 @@ class Notes:
         return told if self._enforces else {**told, "enforced": False}
 
     async def refuse(
-        self, account: ExposureAccount, limit: ExposureLimit, value: float, columns: Sequence[str], *, rows: int
+        self,
+        account: ExposureAccount,
+        limit: ExposureLimit,
+        value: float,
+        columns: Sequence[str],
+        *,
+        rows: int,
+        inside: bool,
     ) -> Refuse:
         """Write down that a result is refused, and say so."""
         named = ", ".join(dict.fromkeys(columns))[:400]
         details = {"rows": rows, "columns": named, **_limited(limit), "decision": "deny"}
         receipt = await account.refuse(value, details)
         message = message_of(value, limit.value, columns, rows=rows, reference=f"{receipt.sequence:04X}")
-        return Refuse(message, hint=STATISTICS)
+        return Refuse(message, hint=INSIDE if inside else STATISTICS)
 
     async def note_refusal(self, account: ExposureAccount, refuse: Refuse, *, enforced: bool = True) -> Refuse:
         """Write down that a statement was not run, by the reason and not by its text; gives what to say, with a reference."""
@@ -83,6 +90,10 @@ def _limited(limit: ExposureLimit) -> Mapping[str, Any]:
 
 
 # What the gateway says to people.
+INSIDE = (
+    "Rows of a sub-select with a window, UNION, LIMIT or a condition that cannot be joined are a list of people, whatever is "
+    "counted of them: put the aggregate into the sub-select."
+)
 STATISTICS = "Counts and averages by group are not charged to people: SELECT ..., count(*) ... GROUP BY ..."
 CANNOT_WRITE = Refuse(
     "Refused: the gateway cannot write down what it gives out, so it gives out nothing.",

@@ -315,7 +315,7 @@ class SessionPolicy:
                     return too_many
             limit = self._limit()
             return await self._host.notes.refuse(
-                self._account, limit, problem.value, problem.columns, rows=problem.rows
+                self._account, limit, problem.value, problem.columns, rows=problem.rows, inside=problem.inside
             )
         if isinstance(problem, OwnError):
             if not self._host.enforces:
