@@ -281,7 +281,8 @@ class Terms:
 
     def _of_one(self, question: int, node: Aggregate, hidden: tuple[Any, ...]) -> Term:
         factor, inner, offset = linear(node.args[0])
-        if isinstance(inner, Operator) and inner.sign == "*" and node.name in ("sum", "avg"):
+        product = isinstance(inner, Operator) and inner.sign == "*" and self._grid.resolved.sensitive(inner)
+        if product and node.name in ("sum", "avg"):
             return self._of_product(question, node.name, inner, hidden, (factor, offset))
         if is_constant(inner):
             count = self._count(question, Aggregate("count", ()), hidden)
@@ -328,10 +329,7 @@ class Terms:
     ) -> Term:
         """sum(x * weight): the moments of corr() say it."""
         y, x = (self._measure(without_widening(one), name) for one in node.args)
-        if not y.sensitive and not x.sensitive:
-            raise NotCovered(f"{name}() of a product of public columns here", f"use {name}() of one column")
-        if not y.sensitive:
-            y, x = x, y
+        y, x = (y, x) if y.sensitive else (x, y)
         question = self._among(question, (y, x))
         keys = [self._present(question, (y, x), hidden)]
         keys += [self._need(question, "sum", both, hidden) for both in ((y, x), (x, y))]

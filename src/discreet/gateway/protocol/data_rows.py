@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
@@ -22,7 +23,9 @@ from discreet.kernel.arrays import Flags, Ints
 _HEAD = 7
 """Letter, length, number of columns."""
 _FEW = 64
+_WORTH_ARRAYS = 24
 _DIGITS = 9
+_SPELT = re.compile(rb"0|[1-9][0-9]{0,8}")
 Row = tuple[bytes | None, ...]
 
 
@@ -71,6 +74,21 @@ class DataRows:
         """The number of four bytes that begins at each place."""
         return np.ndarray((max(len(self.content) - 3, 0),), dtype=">i4", buffer=self.content, strides=(1,))
 
+    @cached_property
+    def _few(self) -> list[Row] | None:
+        """The cells of a few rows: for so little, setting up arrays takes most of the time."""
+        if len(self) > _WORTH_ARRAYS:
+            return None
+        content, unpack, rows = self.content, LENGTH.unpack_from, []
+        for start in self.starts[:-1].tolist():
+            at, row = start + _HEAD, []
+            for _ in range(int.from_bytes(content[start + 5 : start + _HEAD], "big")):
+                size = unpack(content, at)[0]
+                row.append(content[at + 4 : at + 4 + size] if size >= 0 else None)
+                at += 4 + max(size, 0)
+            rows.append(tuple(row))
+        return rows
+
     def __len__(self) -> int:
         return len(self.starts) - 1
 
@@ -88,6 +106,8 @@ class DataRows:
         """The rows without so many columns at their beginning."""
         if not number or not len(self):
             return self
+        if self._few is not None:
+            return DataRows.of(row[number:] for row in self._few)
         begins, ends = self._cell(number - 1)[2] - _HEAD, self.starts[1:]
         octets = self._octets.copy()
         head = np.zeros((len(self), _HEAD), dtype=np.uint8)
@@ -121,6 +141,8 @@ class DataRows:
 
     def column(self, column: int) -> list[bytes | None]:
         """The cells of a column."""
+        if self._few is not None:
+            return [row[column] for row in self._few]
         begins, lengths, ends = self._cell(column)
         content = self.content
         if bool((lengths >= 0).all()):
@@ -136,6 +158,10 @@ class DataRows:
 
     def numbers(self, column: int) -> Ints | None:
         """The cells as whole numbers, -1 for NULL; None if one is not spelt as a small number is."""
+        if self._few is not None:
+            cells = self.column(column)
+            plain = all(cell is None or _SPELT.fullmatch(cell) for cell in cells)
+            return np.array([-1 if cell is None else int(cell) for cell in cells], dtype=np.int64) if plain else None
         begins, lengths, _ = self._cell(column)
         width = int(lengths.max(initial=0))
         if width > _DIGITS or not lengths.all():
@@ -153,8 +179,8 @@ class DataRows:
 
     def cells(self) -> list[Row]:
         """All rows, cell by cell."""
-        if not len(self):
-            return []
+        if self._few is not None:
+            return self._few
         columns = int.from_bytes(self.content[5:7], "big")
         return list(zip(*(self.column(place) for place in range(columns)), strict=True)) or [()] * len(self)
 
