@@ -62,6 +62,18 @@ class ConditionGrid:
         """Whether its grid has every whole number, and it no others."""
         return self.type_of(leaf).startswith("int") and self.step_of(self.name(leaf)) == 1
 
+    def bins(self, leaf: Leaf) -> NotCovered:
+        """The groups of a number or date that there are instead of its values."""
+        name, step = leaf[1], self.step_of(self.name(leaf))
+        if self.type_of(leaf) in DATES:
+            return NotCovered(f"a group by the date `{name}`", f"group by date_trunc('month', {name})")
+        if step is None:
+            return NotCovered(
+                f"a group by the number `{name}`, for which the policy has no step",
+                f"the policy needs `step = ...` for {name} in [gateway.aggregates]",
+            )
+        return NotCovered(f"a group by the number `{name}`", f"group by floor({name} / {step:g}) * {step:g}")
+
     def fits(self, leaf: Leaf, constant: Any) -> Fraction | datetime.datetime:
         """A constant as a point of the grid of a column."""
         value = constant_of(constant)

@@ -135,7 +135,7 @@ class _Total:
             return settled(node)
         if isinstance(node, ColumnName):
             if self._grid.needs_grid(self._leaf) and not self._grid.counts(self._leaf):
-                raise _bins(self._leaf, self._grid)
+                raise self._grid.bins(self._leaf)
             return node
         if isinstance(node, Nested) and getattr(node.query.source, "alias", "") in self._grid.resolved.lookups:
             return node
@@ -279,7 +279,7 @@ class _Total:
 
     def _refused(self) -> NotCovered:
         if self._grid.needs_grid(self._leaf):
-            return _bins(self._leaf, self._grid)
+            return self._grid.bins(self._leaf)
         hint = "group by the column itself, or by lower(), left(), substring() of it"
         return NotCovered(f"a group or condition by this expression of `{self._leaf[1]}`", hint)
 
@@ -441,15 +441,3 @@ def _bare_date(node: Any) -> bool:
     return isinstance(node, ColumnName) or (
         isinstance(node, Cast) and node.type in DATES and isinstance(node.inner, ColumnName)
     )
-
-
-def _bins(leaf: Leaf, grid: ConditionGrid) -> NotCovered:
-    if grid.type_of(leaf) in DATES:
-        return NotCovered(f"a group by the date `{leaf[1]}`", f"group by date_trunc('month', {leaf[1]})")
-    step = grid.step_of(grid.name(leaf))
-    if step is None:
-        return NotCovered(
-            f"a group by the number `{leaf[1]}`, for which the policy has no step",
-            f"the policy needs `step = ...` for {leaf[1]} in [gateway.aggregates]",
-        )
-    return NotCovered(f"a group by the number `{leaf[1]}`", f"group by floor({leaf[1]} / {step:g}) * {step:g}")
