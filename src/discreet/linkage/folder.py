@@ -143,12 +143,21 @@ class ProjectFolder:
 
     def identifying(self) -> dict[str, list[str | None]]:
         """Identifying values of all records in the order of their numbers."""
+        rows = self._cells(self.spec.names)
+        return {name: [row[place] for row in rows] for place, name in enumerate(self.spec.names)}
+
+    def encodings(self) -> list[str | None]:
+        """The encodings of all records, in which nobody can read a value."""
+        if not self.spec.encoded:
+            raise UsageError("The records are not encoded.", remedy='Declare the column with kind = "clk".')
+        return [text for (text,) in self._cells(self.spec.names)]
+
+    def _cells(self, names: Sequence[str]) -> list[tuple[Any, ...]]:
         scan = " UNION ALL ".join(f"SELECT * FROM {self.scan('identifying', table)}" for table in self.tables)
-        names = self.spec.names
+        columns = ", ".join(quote(name) for name in names)
         with connect() as own, translated("the project"):
-            columns = ", ".join(quote(name) for name in names)
-            rows = own.execute(f"SELECT {columns} FROM ({scan}) ORDER BY record").fetchall()
-        return {name: [row[place] for row in rows] for place, name in enumerate(names)}
+            rows: list[tuple[Any, ...]] = own.execute(f"SELECT {columns} FROM ({scan}) ORDER BY record").fetchall()
+        return rows
 
     def ids(self) -> list[str | None]:
         """The ids of all records in the order of their numbers."""

@@ -82,8 +82,7 @@ def alike_pairs(
 
 def filters_of(folder: ProjectFolder) -> tuple[Filters, Flags]:
     """The filters of all records, and which records have one."""
-    (name,) = folder.spec.names
-    texts = folder.identifying()[name]
+    texts = folder.encodings()
     there = np.array([text is not None for text in texts])
     raw = [base64.b64decode(text) for text in texts if text is not None]
     if len({len(one) for one in raw}) > 1:
