@@ -328,3 +328,42 @@ def test_more_values_than_there_are_is_what_has_to_be_lowered(kind: Any, suppres
         discreet.anonymise(table, k=2, diversity={"l": 4, "kind": kind}, suppression=suppression)
     assert "Lower that limit" in refused.value.remedy
     assert discreet.anonymise(table, k=2, diversity={"l": 3, "kind": kind}, suppression=suppression).records == 12
+
+
+def comma_and_point(tmp_path: Any, hierarchy: str, rest: str) -> list[Any]:
+    """The same 60 people twice, with decimals after a comma and after a point."""
+    rows = [(number % 3, f"{number * 37 % 60 * 25.5}") for number in range(60)]
+    both = []
+    for decimal in (",", "."):
+        path = tmp_path / f"{'comma' if decimal == ',' else 'point'}.csv"
+        path.write_text("ward;income\n" + "".join(f"{ward};{income.replace('.', decimal)}\n" for ward, income in rows))
+        columns = {"ward": {"role": "quasi", "hierarchy": {"any": "*"}}, "income": {"role": rest}}
+        if hierarchy:
+            columns["income"]["hierarchy"] = {hierarchy: [100, 1000]}
+        policy = {"data": {"delimiter": ";", "decimal": decimal}, "columns": columns}
+        both.append(discreet.read(path, policy=discreet.Policy.from_dict(policy)))
+    return both
+
+
+@pytest.mark.parametrize("hierarchy", ["", "cuts"])
+def test_decimal_commas_have_the_order_of_numbers(tmp_path: Any, hierarchy: str) -> None:
+    comma, point = (
+        discreet.anonymise(table, k=2, closeness={"income": {"t": 0.3, "distance": "ordered"}})
+        for table in comma_and_point(tmp_path, hierarchy, "sensitive")
+    )
+    said, expected = (safe.assess().to_dict()["sensitive"]["income"] for safe in (comma, point))
+    assert said["ordered_t"] is not None
+    assert said == expected
+    assert comma.measures().columns["income"].kind == "number"
+    assert comma.measures().columns == point.measures().columns
+
+
+def test_mondrian_cuts_decimal_commas_into_intervals(tmp_path: Any) -> None:
+    comma, point = (
+        discreet.anonymise(table, k=5, search="mondrian") for table in comma_and_point(tmp_path, "widths", "quasi")
+    )
+    shown = {
+        str(label).replace("; ", " - ").replace(", ", " - ").replace(",", ".") for label in comma.to_polars()["income"]
+    }
+    assert shown == {str(label).replace(", ", " - ") for label in point.to_polars()["income"]}
+    assert comma.loss == point.loss

@@ -378,6 +378,7 @@ def test_anonymise_as_json_writes_nothing_without_a_target(files: tuple[Path, Pa
         ["--diversity", "2"],
         ["--diversity", '{"l": 2, "kind": "entropy"}'],
         ["--closeness", "0.5"],
+        ["--closeness", ".5"],
         ["--max-risk", "0.05"],
         ["--average-risk", "0.05"],
         ["--k", "10", "--search", "local"],

@@ -20,7 +20,6 @@ from discreet.anonymity.utility import UtilityMeasures, utility_measures
 from discreet.errors import MissingExtra, UsageError
 from discreet.kernel import Classes, Column, Recoding
 from discreet.kernel.arrays import Floats, Ints
-from discreet.kernel.hierarchy import as_numbers
 from discreet.kernel.serialise import card, json_of
 from discreet.risk import Assessment, assess
 from discreet.risk.assessment import Surveyed
@@ -348,7 +347,7 @@ def column_loss(recoding: Recoding, place: int) -> float:
     leaves, whole = hierarchy.size, _most(codes, share, len(labels))
     if (share < 0).any():
         # Intervals: the share of the values between the least and the greatest with each published value.
-        numbers, leaves = as_numbers(column.labels), len(column.labels)
+        numbers, leaves = column.hierarchy.numbers(column.level), len(column.labels)
         ranks = np.arange(leaves) if numbers is None else np.argsort(np.argsort(numbers, kind="stable"), kind="stable")
         low, high = -_most(codes, -ranks[values], len(labels)), _most(codes, ranks[values], len(labels))
         whole = (high - low + 1) / leaves

@@ -37,10 +37,17 @@ class Hierarchy:
     """Per level, how many leaves of the whole hierarchy lie under each code."""
     size: int
     """Number of leaves of the whole hierarchy, also those that do not occur in the data."""
+    decimal: str = "."
+    """What separates the decimals of values that are numbers."""
 
     @classmethod
     def of(
-        cls, paths: Sequence[Sequence[Label]], *, every: Sequence[Sequence[Label]] | None = None, height: int = 1
+        cls,
+        paths: Sequence[Sequence[Label]],
+        *,
+        every: Sequence[Sequence[Label]] | None = None,
+        height: int = 1,
+        decimal: str = ".",
     ) -> Hierarchy:
         """Build from a path (value, level 1, ...) per value; `every` holds all leaves.
 
@@ -61,7 +68,7 @@ class Hierarchy:
         for parent, (lower, upper) in zip(parents, pairwise(codes), strict=True):
             parent[lower] = upper
         labels = tuple(map(tuple, numbers))
-        return cls(labels, tuple(map(read_only, parents)), tuple(map(read_only, leaves)), len(every))
+        return cls(labels, tuple(map(read_only, parents)), tuple(map(read_only, leaves)), len(every), decimal)
 
     @property
     def height(self) -> int:
@@ -76,7 +83,7 @@ class Hierarchy:
     def between(self, first: int, last: int) -> Hierarchy:
         """Only these levels; what lies under each value, and how many leaves there are, stays as it is."""
         levels = slice(first, last + 1)
-        return Hierarchy(self.labels[levels], self.parents[first:last], self.leaves[levels], self.size)
+        return Hierarchy(self.labels[levels], self.parents[first:last], self.leaves[levels], self.size, self.decimal)
 
     def map(self, start: int, stop: int) -> Ints:
         """The code at level `stop` of every code at level `start`."""
@@ -90,10 +97,14 @@ class Hierarchy:
         """Per level, the code of each value."""
         return tuple({label: code for code, label in enumerate(labels)} for labels in self.labels)
 
+    def numbers(self, level: int) -> Floats | None:
+        """The values of a level as numbers, if all of them are."""
+        return as_numbers(self.labels[level], self.decimal)
+
     @cached_property
     def ranks(self) -> Ints | None:
         """Place of each value in the order of numbers or dates; None where not all values are such."""
-        numbers = as_numbers(self.labels[0])
+        numbers = self.numbers(0)
         values = as_moments(self.labels[0]) if numbers is None else numbers
         return None if values is None else np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
@@ -114,12 +125,18 @@ class Hierarchy:
         return f"Hierarchy({' -> '.join(str(len(labels)) for labels in self.labels)} values, {self.size} leaves)"
 
 
-def as_numbers(labels: Sequence[Label]) -> Floats | None:
+def as_numbers(labels: Sequence[Label], decimal: str = ".") -> Floats | None:
     """The labels as numbers, if all of them are.
 
     >>> as_numbers(["1", "2.5"]), as_numbers(["1", "x"]), as_numbers(["1", None])
     (array([1. , 2.5]), None, None)
+    >>> as_numbers(["1", "2,5"], ","), as_numbers(["1.250,5"], ",")
+    (array([1. , 2.5]), None)
     """
+    if decimal != ".":
+        if any("." in label for label in labels if label is not None):
+            return None
+        labels = [label if label is None else label.replace(decimal, ".") for label in labels]
     try:
         numbers = np.array([float(label) for label in labels if label is not None])
     except ValueError:

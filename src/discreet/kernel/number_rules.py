@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from discreet.errors import HierarchyError
 from discreet.kernel.hierarchy import text
-from discreet.kernel.rules import TOP, Path, Rule
+from discreet.kernel.rules import TOP, AnyValue, Flat, Path, Rule, Tree
 
 MOST_DIGITS = 40
 
@@ -207,9 +207,11 @@ class TopBottomCode:
 
 
 def with_decimal(rule: Rule, decimal: str) -> Rule:
-    """The rule for numbers written in another way; rules for other values stay as they are.
+    """The rule for values of which numbers are written in another way; rules that read no number stay as they are.
 
     >>> with_decimal(Widths((5,)), ",").path("12,5")
     ('12,5', '[10, 15)', '*')
     """
-    return replace(rule, decimal=decimal) if isinstance(rule, Widths | Cuts | TopBottomCode) else rule
+    if isinstance(rule, Widths | Cuts | TopBottomCode | Flat | AnyValue | Tree) and rule.decimal != decimal:
+        return replace(rule, decimal=decimal)
+    return rule

@@ -61,7 +61,7 @@ def bind(rule: Rule, values: Sequence[Label]) -> tuple[Hierarchy | None, list[in
     known = [path for path in paths if path is not None]
     missing = [rule.missing] if None in values else []
     every = known if rule.leaves is None else [*rule.leaves, *missing]
-    return Hierarchy.of(known, every=every, height=rule.height), []
+    return Hierarchy.of(known, every=every, height=rule.height, decimal=getattr(rule, "decimal", ".")), []
 
 
 FEW = 5
@@ -157,6 +157,7 @@ def fitted(rule: Rule, values: Sequence[Label]) -> Rule:
 class Flat:
     """No generalisation: values stay as they are."""
 
+    decimal: str = "."
     height = 1
     expects = "any value"
     missing: ClassVar[Path] = (None,)
@@ -279,6 +280,7 @@ class AnyValue:
     """The value, then one value for all."""
 
     label: str = TOP
+    decimal: str = "."
     height = 2
     expects = "any value"
     leaves = None
@@ -393,6 +395,7 @@ class Tree:
 
     rows: tuple[tuple[str, ...], ...]
     name: str = "the hierarchy"
+    decimal: str = "."
     expects = "values listed in its hierarchy"
 
     def __post_init__(self) -> None:

@@ -272,7 +272,7 @@ class Policy:
 
     def rule(self, column: str) -> Rule:
         """How the values of a column generalise."""
-        return self.rules.get(column, Flat())
+        return self.rules.get(column) or Flat(self.decimal)
 
     def __repr__(self) -> str:
         roles = ", ".join(

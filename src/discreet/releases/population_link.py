@@ -18,7 +18,7 @@ from discreet.errors import EmptySource, PolicyError, PopulationError, UsageErro
 from discreet.kernel import Classes, Recoding
 from discreet.kernel.arrays import Floats, Ints
 from discreet.kernel.classes import Levels
-from discreet.kernel.hierarchy import as_numbers, read_only
+from discreet.kernel.hierarchy import read_only
 from discreet.wording import percent
 
 MOST_UNCOVERED = 100
@@ -313,7 +313,7 @@ class BoxLinked:
     ) -> tuple[list[NDArray[np.bool_]], NDArray[np.int64]]:
         """Which values of the population a published value holds, and the published value of each box."""
         own, theirs = self.recoding.classes.columns[place], self.population.columns[place]
-        numbers, among = as_numbers(own.labels), as_numbers(theirs.labels)
+        numbers, among = (one.hierarchy.numbers(one.level) for one in (own, theirs))
         if numbers is None or among is None:
             paths = [
                 {theirs.hierarchy.labels[level][code] for level, code in enumerate(path, start=theirs.level)}

@@ -18,7 +18,6 @@ from discreet.anonymity.local.forest import SCALE, Forest, compact, ends, number
 from discreet.errors import ColumnError, UsageError
 from discreet.kernel.arrays import Flags, Floats, Ints, Label, total
 from discreet.kernel.classes import Classes, Column, Recoding
-from discreet.kernel.hierarchy import as_numbers
 
 HOPELESS = 2**62
 """A cut that may not be made."""
@@ -52,7 +51,7 @@ def mondrian(
         if name not in classes.names:
             raise ColumnError(f"There is no column '{name}' among {', '.join(classes.names)}.")
     if ordered is None:
-        ordered = [column.name for column in classes.columns if as_numbers(column.labels) is not None]
+        ordered = [column.name for column in classes.columns if column.hierarchy.numbers(column.level) is not None]
     heaviest = max(column.weight for column in classes.columns)
     axes: list[_Axis] = [
         _Scale.of(column, codes, heaviest) if column.name in ordered else _Branches(leaves, forest)
@@ -109,7 +108,7 @@ class _Scale:
     def of(cls, column: Column, codes: Ints, heaviest: float) -> _Scale:
         if None in column.labels:
             raise UsageError(f"Column '{column.name}' has missing values, which have no order.")
-        numbers = as_numbers(column.labels)
+        numbers = column.hierarchy.numbers(column.level)
         values = np.arange(len(column.labels), dtype=np.float64) if numbers is None else numbers
         order = np.argsort(values, kind="stable")
         rank = np.argsort(order, kind="stable")
@@ -132,8 +131,9 @@ class _Scale:
 
     def labels(self, low: Ints, high: Ints) -> list[Label]:
         """What boxes between two places are published as."""
+        between = "; " if any("," in label for label in self.texts if label) else ", "
         ends = zip(low.tolist(), high.tolist(), strict=True)
-        return [self.texts[a] if a == b else f"[{self.texts[a]}, {self.texts[b]}]" for a, b in ends]
+        return [self.texts[a] if a == b else f"[{self.texts[a]}{between}{self.texts[b]}]" for a, b in ends]
 
 
 @dataclass(frozen=True, eq=False)

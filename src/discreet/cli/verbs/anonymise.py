@@ -165,7 +165,8 @@ def command(
         keywords = {name: value for name, value in options.items() if value is not None}
         for name in {"diversity", "closeness"} & keywords.keys():
             try:
-                keywords[name] = json.loads(keywords[name])
+                # JSON has no .2, but a person writes it.
+                keywords[name] = json.loads(re.sub(r"^\.(?=\d+$)", "0.", keywords[name].strip()))
             except json.JSONDecodeError:
                 keywords[name] = None
             if keywords[name] is None:
