@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -12,6 +13,7 @@ import pytest
 from discreet.releases.marks.codebook import DEFAULT, Codebook
 from discreet.releases.marks.row_marks import RowCodebook
 from discreet.releases.tracing.case import Traceable
+from discreet.releases.tracing.joint_evidence import SeenMarks
 from discreet.releases.tracing.trace import trace_leak
 from tests.releases import marked
 from tests.releases.marked import COLUMNS, KEY, POLICY
@@ -121,3 +123,24 @@ def test_nobody_is_accused_of_the_table_itself() -> None:
     assert accused(everything) == ()
     words = trace_leak(traceable, everything).words()
     assert "Nobody is accused" in words
+
+
+def test_a_twentieth_of_the_rows_says_nearly_what_it_could() -> None:
+    """Beside who knows which rows are there: rows that are not must not speak by chance."""
+    traceable, copies = case()
+    book, ours, ideal = traceable.rows, [], []
+    assert book is not None
+    own = list(zip(*(book.rows.published[name] for name in [*QUASI, *OTHERS]), strict=True))
+    for number in range(4):
+        leak = copies[NAMES[number]].sample(fraction=0.05, seed=number)
+        found = next(one for one in trace_leak(traceable, leak).standings if one.recipient == NAMES[number])
+        ours.append(found.log10_e * math.log(10))
+        rows = set(leak.select([*QUASI, *OTHERS]).cast(str).rows())
+        shown = np.array([row in rows for row in own])
+        exact = SeenMarks(
+            book.probabilities,
+            np.where(shown, math.log(0.05), math.log(0.95)),
+            np.where(shown, -12.0, 0.0),
+        )
+        ideal.append(float(exact.log_e_values(book.present)[number]))
+    assert sum(ours) > 0.8 * sum(ideal) > 20

@@ -40,6 +40,16 @@ SUSPECTS = 30
 """Recipients among whom a coalition is looked for, at most: those who fit best alone."""
 
 
+AT_ONCE = 1_000_000
+"""Marks of recipients, by chance of showing, that are looked at in one step."""
+
+
+def log_sum(logs: Floats) -> Floats:
+    """The logarithm of the sum over the last axis."""
+    top: Floats = logs.max(axis=-1)
+    return np.asarray(top + np.log(np.exp(logs - top[..., None]).sum(axis=-1)))
+
+
 @lru_cache(maxsize=32)
 def beliefs(colluding: int) -> Floats:
     """How likely each chance is at first, as logarithms, by how many have a mark.
@@ -74,6 +84,10 @@ class SeenMarks:
     def __len__(self) -> int:
         return len(self.probabilities)
 
+    def only(self, chosen: Flags) -> SeenMarks:
+        """What it says of some marks."""
+        return SeenMarks(self.probabilities[chosen], self.shown[chosen], self.hidden[chosen])
+
     @cached_property
     def logs(self) -> Floats:
         """Per mark and chance of showing it, the logarithm of how likely what was seen is."""
@@ -81,24 +95,26 @@ class SeenMarks:
         shown, hidden = np.exp(self.shown[:, None] - top), np.exp(self.hidden[:, None] - top)
         return np.asarray(np.log(np.maximum(CHANCES * shown + (1 - CHANCES) * hidden, 1e-300)))
 
-    def fit(self, tally: Ints, colluding: int) -> float:
-        """How well a coalition explains the file, given how many of it have each mark."""
-        levels = np.zeros((colluding + 1, len(tally)))
-        levels[tally, np.arange(len(tally))] = 1.0
-        return float(np.logaddexp.reduce(beliefs(colluding) + levels @ self.logs, axis=1).sum())
+    def fits(self, tallies: Ints, colluding: int) -> Floats:
+        """How well each of several coalitions explains the file, given how many of it have each mark, one row each."""
+        found = np.zeros(len(tallies))
+        for have, weights in enumerate(beliefs(colluding)):
+            found += log_sum(weights + (tallies == have).astype(np.float64) @ self.logs)
+        return found
 
-    def factors(self, bits: Flags, others: Ints, colluding: int) -> float:
-        """The logarithm of the product of one recipient's factors."""
-        marks, own = np.arange(len(bits)), others + bits
-        learnt = np.zeros((len(bits) + 1, colluding + 1, len(CHANCES)))
-        learnt[marks + 1, own] = self.logs
-        before = np.cumsum(learnt, axis=0)[:-1] + beliefs(colluding)
-        held, missed = (
-            np.logaddexp.reduce(log + self.logs, axis=1) - np.logaddexp.reduce(log, axis=1)
-            for log in (before[marks, others + 1], before[marks, others])
-        )
+    def factors(self, bits: Flags, others: Ints, colluding: int) -> Floats:
+        """The logarithm of the product of the factors of each of several recipients, who have the same others."""
+        here = self.logs[None]
+        # What marks before each one say of the chances with which it is shown: if the recipient has it, and if not.
+        if_held, if_missed = (np.zeros((*bits.shape, len(CHANCES))) for _ in range(2))
+        for have, weights in enumerate(beliefs(colluding)):
+            learnt = np.where((others + bits == have)[:, :, None], here, 0.0)
+            before = np.cumsum(learnt, axis=1) - learnt + weights
+            if_held[:, others + 1 == have] = before[:, others + 1 == have]
+            if_missed[:, others == have] = before[:, others == have]
+        held, missed = (log_sum(log + here) - log_sum(log) for log in (if_held, if_missed))
         whole = np.logaddexp(np.log(self.probabilities) + held, np.log1p(-self.probabilities) + missed)
-        return float((np.where(bits, held, missed) - whole).sum())
+        return np.asarray((np.where(bits, held, missed) - whole).sum(axis=1))
 
     def log_e_values(self, present: Flags, shared: SharedCells | None = None, visible: Flags | None = None) -> Floats:
         """The natural logarithm of the joint e-value of each row of bits.
@@ -108,25 +124,39 @@ class SeenMarks:
         number = len(present)
         sizes = [size for size in COALITIONS if size <= number]
 
-        def factor(place: int, others: Sequence[int], size: int) -> float:
-            marks = self.factors(present[place], present[list(others)].sum(axis=0), size)
-            if shared is None or visible is None:
-                return marks
-            return marks + shared.factor(visible[place], visible[list(others)].sum(axis=0), size)
+        def factors(places: Sequence[int], others: Sequence[int], size: int) -> Floats:
+            found = np.zeros(len(places))
+            rest = present[list(others)].sum(axis=0)
+            step = max(1, AT_ONCE // max(1, len(rest) * len(CHANCES)))
+            for start in range(0, len(places), step):
+                some = list(places[start : start + step])
+                found[start : start + step] = self.factors(present[some], rest, size)
+            if shared is not None and visible is not None:
+                seen = visible[list(others)].sum(axis=0)
+                found += [shared.factor(visible[place], seen, size) for place in places]
+            return found
 
-        alone = np.array([factor(place, (), 1) for place in range(number)])
+        alone = factors(range(number), (), 1)
         ranked = np.argsort(-alone, kind="stable")[: SUSPECTS + 1].tolist()
         logs = np.full((number, len(sizes)), -np.inf)
         logs[:, 0] = alone
         # Most recipients have the same others: those that fit best of all. Only for these they are looked for again.
         common = self._coalition(present, ranked, sizes[-1] - 1)
-        for place in ranked if len(sizes) > 1 else []:
-            rest = common
-            if place in common:
-                head = common[: common.index(place)]
-                rest = self._coalition(present, [one for one in ranked if one != place], sizes[-1] - 1, head)
-            for column, size in enumerate(sizes[1:], start=1):
-                logs[place, column] = factor(place, rest[: size - 1], size)
+        rests = {
+            place: self._coalition(
+                present,
+                [one for one in ranked if one != place],
+                sizes[-1] - 1,
+                common[: common.index(place)],
+            )
+            for place in common
+        }
+        for column, size in enumerate(sizes[1:], start=1):
+            groups: dict[tuple[int, ...], list[int]] = {}
+            for place in ranked:
+                groups.setdefault(tuple(rests.get(place, common)[: size - 1]), []).append(place)
+            for others, places in groups.items():
+                logs[places, column] = factors(places, others, size)
         weights = np.array([ALONE, *[(1 - ALONE) / max(len(sizes) - 1, 1)] * (len(sizes) - 1)])
         joint: Floats = np.logaddexp.reduce(logs + np.log(weights / weights.sum()), axis=1)
         return joint
@@ -137,8 +167,7 @@ class SeenMarks:
         tally = present[chosen].sum(axis=0).astype(np.int64) if chosen else np.zeros(present.shape[1], dtype=np.int64)
         while len(chosen) < min(most, len(among)):
             left = [place for place in among if place not in chosen]
-            fits = [self.fit(tally + present[place], len(chosen) + 1) for place in left]
-            best = left[int(np.argmax(fits))]
+            best = left[int(np.argmax(self.fits(tally + present[left], len(chosen) + 1)))]
             chosen.append(best)
             tally = tally + present[best]
         return chosen

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -23,8 +24,13 @@ MOST_PAIRS = 20_000_000
 """Pairs of a row of the release and one of the file that are compared."""
 CHUNK = 2_000_000
 BINS = 12
-CLEARLY_MORE = 1.5
+CLEARLY_MORE, BITS_OF_LUCK = 1.5, 7.0
+"""How many times as much, and how many bits over all control rows more, columns one by one must say than rows as a whole."""
 SMOOTHING = 0.5
+HARDLY_ANY, ALL_BUT = 0.01, 0.999
+"""The share of rows elsewhere that may agree as a row itself does; and what agreement counts as whole."""
+LEAST_GAIN = 4.0
+"""Log-likelihood by which two intervals must explain control rows better than one: noise of many intervals adds up over marks."""
 ROWS = "rows as a whole"
 FEWEST_CELLS = 20
 """Cells of control rows from which on one is where another is not."""
@@ -70,30 +76,33 @@ def row_evidence(stored: StoredRows, leaked: LeakedRows) -> RowEvidence | None:
     controls = np.flatnonzero(stored.controls)
     if not names or len(controls) < 2 * BINS or not len(leaked.keys):
         return None
-    # Control rows once more, in cells where they are not.
+    # Control rows once more, in the nearest cells where they are not: rows there are like those of their own cell.
     ranked = controls[np.argsort(stored.keys[controls], kind="stable")]
-    elsewhere = stored.keys[np.roll(ranked, len(ranked) // 2)]
-    apart = len(np.unique(elsewhere)) >= FEWEST_CELLS
+    _, crowds = np.unique(stored.keys[ranked], return_counts=True)
+    elsewhere = stored.keys[np.roll(ranked, min(int(crowds.max()), len(ranked) // 2))]
+    apart = len(crowds) >= FEWEST_CELLS
     rows = np.concatenate([np.arange(len(stored.keys)), ranked]) if apart else np.arange(len(stored.keys))
     keys = np.concatenate([stored.keys, elsewhere]) if apart else stored.keys
     columns = [AgreementColumn.of(stored.cells[name], leaked.cells[name]).of_rows(rows) for name in names]
     first, second = best_agreements(keys, leaked, columns)
-    there = controls
+    there = ranked if apart else controls
     gone = first[:, len(stored.keys) :] if apart else second[:, there]
-    whole = np.maximum(sum(column.most for column in columns), 1e-9)
-    of_gone = whole[len(stored.keys) :] if apart else whole[there]
+    whole = np.maximum(sum(column.most for column in columns), 1e-9)[: len(stored.keys)]
     asked = first[:, : len(stored.keys)]
-    ways = [
-        Learnt.of(asked[0, there] / whole[there], gone[0] / of_gone).about(asked[0] / whole[: asked.shape[1]], ROWS)
-    ]
+    found, missing = asked[0, there] / whole[there], gone[0] / whole[there]
+    if apart:
+        missing = without_themselves(found, second[0, there] / whole[there], missing)
+    ways = [Learnt.of(found, missing).about(asked[0] / whole, ROWS)]
     if len(columns) > 1:
         # Columns are learnt from half of the control rows and their sum from the others: it must not fit chance.
         alone = [Learnt.of(own[there][::2], other[::2]) for own, other in zip(asked[1:], gone[1:], strict=True)]
         summed = np.sum([one.weight(own) for one, own in zip(alone, asked[1:], strict=True)], axis=0)
         without = np.sum([one.weight(own) for one, own in zip(alone, gone[1:], strict=True)], axis=0)
         ways.append(Learnt.of(summed[there][1::2], without[1::2]).about(summed, "column by column"))
-    # The second way has more to fit by chance: it must say clearly more.
-    return max(ways, key=lambda way: way.bits if way.by == ROWS else way.bits / CLEARLY_MORE)
+        # This way has more to fit by chance: it must say clearly more.
+        if ways[1].bits / CLEARLY_MORE - BITS_OF_LUCK / len(there) > ways[0].bits:
+            return ways[1]
+    return ways[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,14 +123,16 @@ class Learnt:
         # Where few rows are there, the few that agree as rows elsewhere hardly ever do must not be among others.
         rare = np.quantile(gone, [0.97, 0.99, 0.995]) * (1 + 1e-9)
         edges = np.unique([*np.quantile(both, np.linspace(0, 1, BINS + 1)[1:-1]), *rare, both.max() * 0.999])
-        number = len(edges) + 1
-        shown, hidden = (
-            np.log(
-                (np.bincount(np.searchsorted(edges, values, side="right"), minlength=number) + SMOOTHING)
-                / (len(values) + SMOOTHING * number)
-            )
-            for values in (there, gone)
+        counts = np.stack(
+            [
+                np.bincount(np.searchsorted(edges, values, side="right"), minlength=len(edges) + 1)
+                for values in (there, gone)
+            ]
         )
+        # The more rows agree, the more speaks for them being there: what says otherwise is chance, and is put together.
+        starts = rising(*counts)
+        edges, counts = edges[starts[1:] - 1], np.add.reduceat(counts, starts, axis=1)
+        shown, hidden = np.log((counts + SMOOTHING) / (counts.sum(axis=1, keepdims=True) + SMOOTHING * len(starts)))
         return cls(edges, shown, hidden, len(there))
 
     @property
@@ -141,6 +152,51 @@ class Learnt:
         """The evidence of such agreements."""
         places = np.searchsorted(self.edges, agreements, side="right")
         return RowEvidence(self.shown[places], self.hidden[places], self.bits, by)
+
+
+def without_themselves(found: Floats, second: Floats, elsewhere: Floats) -> Floats:
+    """How well rows that are not there agree, from the best agreements of control rows, the second best, and those elsewhere.
+
+    Rows of the own cell are more alike than rows elsewhere. So a control row's own cell is taken, without the row that agrees
+    as hardly any does elsewhere, since that is the control row itself; how rarely others agree so much is known from elsewhere.
+    """
+    line = float(np.quantile(elsewhere, 1 - HARDLY_ANY))
+    if line > ALL_BUT:
+        return elsewhere
+    own = np.where(found > line, second, found)
+    return np.concatenate([own[own <= line], elsewhere[elsewhere > line]])
+
+
+def rising(there: Ints, gone: Ints) -> Ints:
+    """Where intervals begin of which each has clearly more of `there` than the one before.
+
+    First what falls is put together (pool adjacent violators), then what chance explains: `LEAST_GAIN`.
+
+    >>> rising(np.array([50, 70, 60, 90]), np.array([90, 60, 70, 0])).tolist()
+    [0, 1, 3]
+    """
+    blocks: list[tuple[int, int, int]] = []
+    for start, (more, fewer) in enumerate(zip(there.tolist(), gone.tolist(), strict=True)):
+        blocks.append((start, more, fewer))
+        while len(blocks) > 1 and blocks[-2][1] * sum(blocks[-1][1:]) >= blocks[-1][1] * sum(blocks[-2][1:]):
+            blocks[-2:] = [_together(*blocks[-2:])]
+    while len(blocks) > 1:
+        gains = [_fit(one) + _fit(other) - _fit(_together(one, other)) for one, other in pairwise(blocks)]
+        least = int(np.argmin(gains))
+        if gains[least] >= LEAST_GAIN:
+            break
+        blocks[least : least + 2] = [_together(*blocks[least : least + 2])]
+    return np.array([start for start, _, _ in blocks])
+
+
+def _together(one: tuple[int, int, int], other: tuple[int, int, int]) -> tuple[int, int, int]:
+    return one[0], one[1] + other[1], one[2] + other[2]
+
+
+def _fit(block: tuple[int, int, int]) -> float:
+    """The log-likelihood of which rows of an interval are there, by their share."""
+    whole = block[1] + block[2]
+    return sum(part * math.log(part / whole) for part in block[1:] if part)
 
 
 @dataclass(frozen=True, eq=False)

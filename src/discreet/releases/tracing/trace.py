@@ -14,7 +14,7 @@ from discreet.errors import UsageError
 from discreet.kernel.arrays import Flags, Floats, Ints
 from discreet.releases.marks.codebook import Codebook, Marks
 from discreet.releases.tracing.case import ClaimedClasses, ClaimsByPlace, SuspectTable, Traceable
-from discreet.releases.tracing.evidence import log_e_values, origin_of, posterior, threshold
+from discreet.releases.tracing.evidence import log_e_values, log_mean, origin_of, posterior, threshold
 from discreet.releases.tracing.joint_evidence import ALONE, SeenMarks
 from discreet.releases.tracing.likelihood import (
     SMALLEST_VARIANCE,
@@ -349,6 +349,8 @@ class LeakEvidence:
     shared: SharedCells
     visible: Ints
     """The marks that `shared` counts its own among."""
+    classes: int
+    """Marks of classes in the release: places from here on are those of rows."""
     notes: tuple[str, ...]
 
     @classmethod
@@ -375,7 +377,7 @@ class LeakEvidence:
         places = np.flatnonzero(alone)
         seen = SeenMarks(traceable.probabilities[places], shown[places], hidden[places])
         shared = SharedCells.of(observed, chances, rates, ~alone[visible], spread)
-        return cls(places, seen, shared, visible, tuple(notes))
+        return cls(places, seen, shared, visible, number, tuple(notes))
 
     @property
     def digest(self) -> str:
@@ -392,9 +394,16 @@ class LeakEvidence:
         return self.places[self.marks.shown > self.marks.hidden]
 
     def log_e_values(self, present: Flags) -> tuple[Floats, float]:
-        """Log e-values of the recipients, and the largest any copy could have."""
+        """Log e-values of the recipients, and the largest any copy could have.
+
+        A leaker may have left out or filled the classes of doubtful size, so rows by themselves count as much as all marks
+        together: a mean of e-values is one.
+        """
         own = present[:, self.places]
         logs = self.marks.log_e_values(own, self.shared, present[:, self.visible])
+        single = self.places >= self.classes
+        if single.any() and not single.all():
+            logs = log_mean(np.stack([logs, self.marks.only(single).log_e_values(own[:, single])], axis=1))
         ideal = (self.marks.shown > self.marks.hidden)[None, :]
         best = float(self.marks.log_e_values(ideal)[0]) + self.shared.best() + math.log(ALONE)
         return logs, max(best, float(logs.max()))
