@@ -8,6 +8,7 @@ import pytest
 
 from discreet.errors import UsageError
 from discreet.kernel import Classes
+from discreet.releases.attack_suite import TAUGHT_ATTACKS
 from discreet.releases.attacks import ATTACKS, Adversary, Case, Holding, Outcome, play, run
 from discreet.sources import read
 from tests.releases import marked
@@ -119,7 +120,10 @@ def test_no_attack_tells_marks_and_link_counts_tell_bait() -> None:
     marks, told = played.words()
     assert "not detected by any of these attacks" in marks
     assert "detected by link count" in told
-    assert [one["attack"] for one in played.to_dict()["modes"]["marks"]] == list(ATTACKS)
+    assert [one["attack"] for one in played.to_dict()["modes"]["marks"]] == [
+        *ATTACKS,
+        *TAUGHT_ATTACKS,
+    ]
     assert played.to_dict()["holds"] is True
 
 

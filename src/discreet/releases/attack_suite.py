@@ -22,6 +22,8 @@ from discreet.releases.decoys.detectability import (
     measured,
     noise_floor,
     rated,
+    rated_in_turn,
+    told,
 )
 from discreet.releases.decoys.donors import DonorColumn
 from discreet.releases.decoys.matching import PredictiveMeans, QuasiViews, nearest_donors, targets_of
@@ -68,7 +70,7 @@ _SEED = 20_211  # any: the adversary's dice are their own
 
 def classifier(adversary: CopyHolder, asked: Ints) -> Floats:
     """How like self-made decoys each class in doubt is."""
-    own, columns = adversary.own, adversary.own.others
+    own, columns, copy = adversary.own, adversary.own.others, adversary.counted
     chance = chances(adversary.links, sampling=adversary.sampling, k=adversary.k)
     sure = np.flatnonzero(chance > SURE)
     if not columns or len(sure) < 20:
@@ -76,12 +78,8 @@ def classifier(adversary: CopyHolder, asked: Ints) -> Floats:
     lessons = sure[np.argsort(adversary.links[sure], kind="stable")][:TAUGHT]
     others_sure = np.setdiff1d(sure, lessons)
     givers = others_sure if len(others_sure) else lessons
-    # The classes of a copy, as anybody can count them, and what their quasi-identifiers say of the other columns.
-    counted = Classes.of(own.quasi, own.labels, own.sizes.tolist())
-    place_of = {label: number for number, label in enumerate(counted.tuples())}
-    classes = some(counted, np.array([place_of[label] for label in own.labels], dtype=np.int64))
-    views, owners = QuasiViews.of(classes, classes), own.owners[own.grouped_rows]
-    codes, (targets, weights) = views.codes(classes), targets_of(columns)
+    views, codes, owners = copy.views, copy.codes, copy.owners
+    targets, weights = targets_of(columns)
     points = PredictiveMeans.of(views, codes[owners], targets).points(codes, weights)
     # Decoys in the place of the lessons, of rows from the givers.
     giving = np.flatnonzero(np.isin(owners, givers))
@@ -105,6 +103,28 @@ def classifier(adversary: CopyHolder, asked: Ints) -> Floats:
         {name: values[rows] for name, values in measures.items()},
     )
     return rated(exhibit, learn=numbers >= len(asked))[: len(asked)]
+
+
+# Attacks by an adversary who has found out which of most classes in doubt are decoys, and is asked about the others.
+def whole_table(case: AttackCase) -> LabelledRows:
+    """All other columns, and what can be measured of them in the whole copy."""
+    asked, truth = case.asked()
+    own, copy = case.adversary.own, case.adversary.counted
+    rows = np.concatenate([np.arange(0), *(own.rows_of(place) for place in asked.tolist())])
+    columns = [DonorColumn.of(column.name, [column.cells[row] for row in rows.tolist()]) for column in own.others]
+    measures = measured(own.others, copy.views, copy.codes[copy.owners])
+    owners = np.repeat(np.arange(len(asked)), own.sizes[asked])
+    return LabelledRows(columns, owners, truth, {name: values[rows] for name, values in measures.items()})
+
+
+def where_they_are(case: AttackCase) -> LabelledRows:
+    """The quasi-identifiers alone: decoys may keep to some of them."""
+    asked, truth = case.asked()
+    labels = [case.adversary.own.labels[place] for place in asked.tolist()]
+    columns = [
+        DonorColumn.of(name, [label[place] for label in labels]) for place, name in enumerate(case.adversary.own.quasi)
+    ]
+    return LabelledRows(columns, np.arange(len(asked)), truth)
 
 
 # Attacks by joining classes on what their rows hold: copied rows meet the rows they were taken from.
@@ -211,6 +231,17 @@ class Holding:
 
 
 @dataclass(frozen=True, eq=False)
+class CountedCopy:
+    """The classes of a copy, as anybody can count them."""
+
+    views: QuasiViews
+    codes: Ints
+    """The quasi-identifiers of each class."""
+    owners: Ints
+    """The class of each row, class by class."""
+
+
+@dataclass(frozen=True, eq=False)
 class CopyHolder:
     """An adversary with copies and a list of the population; their own copy comes first."""
 
@@ -224,6 +255,16 @@ class CopyHolder:
     def own(self) -> Holding:
         """Their own copy, whose classes they rate."""
         return self.copies[0]
+
+    @cached_property
+    def counted(self) -> CountedCopy:
+        """Their own copy, class by class."""
+        own = self.own
+        counted = Classes.of(own.quasi, own.labels, own.sizes.tolist())
+        place_of = {label: number for number, label in enumerate(counted.tuples())}
+        classes = some(counted, np.array([place_of[label] for label in own.labels], dtype=np.int64))
+        views = QuasiViews.of(classes, classes)
+        return CountedCopy(views, views.codes(classes), own.owners[own.grouped_rows])
 
     @cached_property
     def links(self) -> Ints:
@@ -248,7 +289,7 @@ ATTACKS: Mapping[str, tuple[Rate, int]] = {
 """By name: how it rates classes, and how many copies it needs."""
 TARGET = 0.60
 OF_TEN = 2.81
-"""The same for the best of ten."""
+"""Standard errors as `EITHER_WAY`, for the best of ten."""
 
 
 @dataclass(frozen=True)
@@ -267,7 +308,7 @@ class AttackOutcome:
 
     @property
     def tells(self) -> bool:
-        """Whether it beats the target by more than luck explains, ten attacks having been tried."""
+        """Whether it beats the target by more than luck explains, about ten attacks having been tried."""
         return self.auc > max(TARGET, 0.5 + (self.floor - 0.5) * OF_TEN / EITHER_WAY)
 
     to_dict = json_of()
@@ -291,8 +332,15 @@ class AttackCase:
         return np.flatnonzero(chosen), truth[chosen]
 
 
+TAUGHT_ATTACKS: Mapping[str, Callable[[AttackCase], LabelledRows]] = {
+    "whole table, taught": whole_table,
+    "quasi-identifiers, taught": where_they_are,
+}
+"""By name: what an adversary looks at who has found out about most classes in doubt."""
+
+
 def run(cases: Sequence[AttackCase], *, attacks: Mapping[str, tuple[Rate, int]] = ATTACKS) -> list[AttackOutcome]:
-    """Every attack by every adversary who has enough copies for it."""
+    """Every attack by every adversary who has enough copies for it, then those that are taught."""
     asked = [case.asked() for case in cases]
     outcomes = []
     for name, (rate, copies) in attacks.items():
@@ -301,25 +349,35 @@ def run(cases: Sequence[AttackCase], *, attacks: Mapping[str, tuple[Rate, int]] 
             continue
         truths = [asked[number][1] for number in able]
         ratings = [rate(cases[number].adversary, asked[number][0]) for number in able]
-        mean = float(np.mean([auc(scores, truth) for scores, truth in zip(ratings, truths, strict=True)]))
-        precisions = []
-        for scores, truth in zip(ratings, truths, strict=True):
-            # The share of decoys among the highest scores, whichever way they point; ties count in proportion.
-            pointed, wanted = (scores if mean >= 0.5 else -scores), int(truth.sum())
-            if not wanted:
-                precisions.append(0.0)
-                continue
-            edge = np.sort(pointed)[::-1][wanted - 1]
-            above, at = pointed > edge, pointed == edge
-            left = wanted - int(above.sum())
-            precisions.append(float((truth[above].sum() + left * truth[at].mean()) / wanted))
-        outcomes.append(
-            AttackOutcome(
-                name,
-                either_way(mean),
-                float(np.mean([noise_floor(int(truth.sum()), int((~truth).sum())) for truth in truths])),
-                float(np.mean(precisions)),
-                float(np.mean([truth.mean() if len(truth) else 0.0 for truth in truths])),
-            )
-        )
+        aucs = [auc(scores, truth) for scores, truth in zip(ratings, truths, strict=True)]
+        floors = [noise_floor(int(truth.sum()), int((~truth).sum())) for truth in truths]
+        outcomes.append(outcome_of(name, ratings, truths, aucs, floors))
+    for name, shown in TAUGHT_ATTACKS.items():
+        # Classes are rated by what is learnt from other classes in doubt, in turn.
+        exhibits = [shown(case) for case in cases]
+        truths = [exhibit.decoy for exhibit in exhibits]
+        found = [told(exhibit, np.random.default_rng(_SEED)) for exhibit in exhibits]
+        ratings = [rated_in_turn(exhibit, np.random.default_rng(_SEED))[0] for exhibit in exhibits]
+        outcomes.append(outcome_of(name, ratings, truths, [one.auc for one in found], [one.floor for one in found]))
     return outcomes
+
+
+def outcome_of(
+    name: str, ratings: Sequence[Floats], truths: Sequence[Flags], aucs: Sequence[float], floors: Sequence[float]
+) -> AttackOutcome:
+    """The mean over adversaries of AUC, luck and precision."""
+    mean, precisions = float(np.mean(aucs)), []
+    for scores, truth in zip(ratings, truths, strict=True):
+        # The share of decoys among the highest scores, whichever way they point; ties count in proportion.
+        pointed, wanted = (scores if mean >= 0.5 else -scores), int(truth.sum())
+        if not wanted:
+            precisions.append(0.0)
+            continue
+        edge = np.sort(pointed)[::-1][wanted - 1]
+        above, at = pointed > edge, pointed == edge
+        left = wanted - int(above.sum())
+        precisions.append(float((truth[above].sum() + left * truth[at].mean()) / wanted))
+    guessing = [truth.mean() if len(truth) else 0.0 for truth in truths]
+    return AttackOutcome(
+        name, either_way(mean), float(np.mean(floors)), float(np.mean(precisions)), float(np.mean(guessing))
+    )

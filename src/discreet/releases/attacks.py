@@ -16,10 +16,12 @@ from discreet.releases.attack_suite import ATTACKS, TARGET, AttackCase, AttackOu
 from discreet.releases.bait import BaitPlan, plan_bait
 from discreet.releases.decoys.donors import rows_of_classes
 from discreet.releases.decoys.matching import DecoyRows, Filler
+from discreet.releases.leak_suite import LeakOutcome, LeakStage, leak, leak_words
 from discreet.releases.marks.codebook import DEFAULT, Codebook, Law
 from discreet.releases.marks.pairing import labels_of
 from discreet.releases.marks.selection import Marking, mark
 from discreet.releases.population_link import Linked
+from discreet.releases.power import MEASURED_FOR, coalition_supported
 from discreet.sources.engine import Cells
 from discreet.sources.table import Table
 from discreet.wording import percent
@@ -38,9 +40,11 @@ class Played:
     outcomes: Mapping[str, tuple[AttackOutcome, ...]]
     recipients: int
     marking: Marking | None
+    leaks: tuple[LeakOutcome, ...] = ()
+    """Who was named after leaks of the marks mode, where these were played."""
 
     def words(self) -> tuple[str, ...]:
-        """One sentence per mode."""
+        """One sentence per mode, then about leaks."""
         sentences = []
         for mode, outcomes in self.outcomes.items():
             best = max(outcomes, key=lambda outcome: outcome.auc)
@@ -54,6 +58,9 @@ class Played:
                 f"Decoys of the {mode} mode are {seen}; the best attack is {best.attack} with an AUC of {best.auc:.2f} (0.5 is "
                 f"guessing, up to {best.floor:.2f} may be luck), and {percent(best.precision)} of what it names are decoys."
             )
+        if self.leaks and self.marking is not None:
+            marks = len(self.marking.marks) + len(self.marking.rows)
+            sentences += leak_words(self.leaks, stated=coalition_supported(marks, MEASURED_FOR))
         return tuple(sentences)
 
     @property
@@ -61,7 +68,7 @@ class Played:
         """Whether no attack tells the decoys of the marks mode by more than luck explains."""
         return not any(outcome.tells for outcome in self.outcomes.get("marks", ()))
 
-    to_dict = json_of("recipients holds modes=outcomes", target=lambda self: TARGET)
+    to_dict = json_of("recipients holds leaks modes=outcomes", target=lambda self: TARGET)
 
     def __repr__(self) -> str:
         return f"Played({', '.join(self.outcomes)}; {'holds' if self.holds else 'does not hold'})"
@@ -76,15 +83,21 @@ def play(
     modes: tuple[str, ...] = MODES,
     law: Law = DEFAULT,
     decoys: int = 10,
+    leaks: int = 0,
     force: bool = False,
 ) -> Played:
-    """Run every attack against copies of each mode, which are drawn from the seed and thrown away."""
+    """Run every attack against copies of each mode, which are drawn from the seed and thrown away.
+
+    With `leaks`, copies of the marks mode are also leaked in every way of the leak suite, so many times each, and traced.
+    """
     if recipients < 1 or any(mode not in MODES for mode in modes):
         raise UsageError(
             f"The modes are {' and '.join(MODES)}, played by at least one recipient.", remedy="Leave them out."
         )
     stage, names = TrialStage.of(linked, table), tuple(f"recipient {number}" for number in range(1, recipients + 1))
-    outcomes, marking = {}, None
+    outcomes: dict[str, tuple[AttackOutcome, ...]] = {}
+    marking: Marking | None = None
+    leaked: tuple[LeakOutcome, ...] = ()
     for mode in modes:
         dice = np.random.default_rng([seed, MODES.index(mode)])
         if mode == "marks":
@@ -92,6 +105,9 @@ def play(
             marking = mark(linked, table, key=key, release="attacked", law=law, force=force)
             codebook = Codebook.of(marking.marks, law, names, release="attacked", key=key)
             held = _marked_copies(stage, marking, codebook, dice)
+            if leaks:
+                scene = LeakStage.of(marking, table, law, key=key, release="attacked")
+                leaked = tuple(leak(scene, np.random.default_rng([seed, len(MODES)]), runs=leaks))
         else:
             plan = plan_bait(linked, names, rng=dice, decoys=decoys, subjects=True)
             held = _baited_copies(stage, plan, table, dice)
@@ -102,7 +118,7 @@ def play(
             adversary = CopyHolder((own, *accomplices), linked.population, linked.k, linked.sampling)
             cases.append(AttackCase(adversary, frozenset(planted)))
         outcomes[mode] = tuple(run(cases))
-    return Played(outcomes, recipients, marking)
+    return Played(outcomes, recipients, marking, leaked)
 
 
 @dataclass(frozen=True, eq=False)

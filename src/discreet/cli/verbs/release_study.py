@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -34,6 +34,9 @@ from discreet.releases import feasibility_grid, plan_fingerprints
 from discreet.releases.plan import columns_by_role
 from discreet.sources import read
 from discreet.wording import brief_percent, reason
+
+if TYPE_CHECKING:
+    from discreet.releases.leak_suite import LeakOutcome
 
 GRID_COLUMNS = {
     "suppressed": "suppressed",
@@ -167,6 +170,13 @@ def feasibility(
 )
 @option("--recipients", type=click.IntRange(1), default=4, help="Number of attackers.")
 @option("--decoys", type=click.IntRange(1), default=10, help="Decoys per copy in bait mode.")
+@option(
+    "--leaks",
+    type=click.IntRange(0),
+    default=2,
+    metavar="N",
+    help="Also leak copies of 20 recipients in every known way, N times each, and trace them; 0: not.",
+)
 @option("--seed", type=click.IntRange(0), default=1, help="The same seed gives the same copies.")
 @option("--force", is_flag=True, help=FORCE)
 @output("Print the figures as JSON.")
@@ -182,11 +192,12 @@ def attack(
     recipients: int,
     **settings: Any,
 ) -> CommandResult:
-    """Simulate recipients of DATA who have a list of the population and try to find the decoys in their copies.
+    """Simulate recipients of DATA who try to find the decoys in their copies, or to leak copies without being named.
 
-    The copies are made in memory and discarded. Ends with exit code 1 if decoys of the marks mode are distinguished from
-    real classes with an AUC above 0.60, by more than chance explains. Ten attacks are simulated; others can do better, above
-    all where columns depend on each other or hold many decimals or round values.
+    The copies are made in memory and discarded. Attackers have a list of the population. Leakers leave rows out, fill or
+    relabel classes, change and shuffle columns, publish counts, and put up to ten copies together; each leak is traced. Ends
+    with exit code 1 if decoys of the marks mode are distinguished from real classes with an AUC above 0.60, by more than
+    chance explains. Other attacks than these can do better.
 
     \b
     Examples:
@@ -218,8 +229,25 @@ def attack(
             for outcome in outcomes
         ]
         words += [f"\nMode: {played_mode}", table(headers, rows, numeric=(1, 2, 3, 4))]
+    if played.leaks:
+        words += leak_tables(played.leaks)
     words += ["", *map(bullet, played.words())]
     return CommandResult(played.to_dict, words, exit_code=0 if played.holds else 1)
+
+
+def leak_tables(leaks: Sequence[LeakOutcome]) -> Iterator[str]:
+    """Who was named: single leakers way by way, coalitions by strategy and size, and people without a part."""
+    named = {(one.leak, one.colluding, one.part): f"{one.named} of {one.runs}" for one in leaks}
+    yield "\nOne of 20 recipients leaks a copy"
+    yield table(["leak", "named"], [(one.leak, f"{one.named} of {one.runs}") for one in leaks if one.colluding == 1])
+    sizes = list(dict.fromkeys(one.colluding for one in leaks if one.colluding > 1))
+    for part in dict.fromkeys(one.part for one in leaks if one.colluding > 1):
+        strategies = dict.fromkeys(one.leak for one in leaks if one.colluding > 1)
+        rows = [(strategy, *(named[strategy, size, part] for size in sizes)) for strategy in strategies]
+        yield f"\nSeveral put copies together and leak {'all' if part == 1 else brief_percent(part)} of the rows: one of them is named"
+        yield table(["what the file shows", *map(str, sizes)], rows)
+    yield "\nNobody leaks a copy"
+    yield table(["file or claims", "accused"], [(one.leak, str(one.innocents)) for one in leaks if not one.colluding])
 
 
 @click.command(name="fingerprints", short_help="Give each recipient different levels, where that is safe.")

@@ -125,6 +125,13 @@ def told(exhibit: LabelledRows, generator: np.random.Generator, *, folds: int = 
     floor = noise_floor(decoys, real, errors=EITHER_WAY * TOGETHER)
     if min(decoys, real) < folds or not (exhibit.columns or exhibit.measures):
         return DetectabilityResult(0.5, floor, decoys, real)
+    scores, fold = rated_in_turn(exhibit, generator, folds=folds)
+    aucs = [auc(scores[fold == number], exhibit.decoy[fold == number]) for number in range(folds)]
+    return DetectabilityResult(either_way(float(np.mean(aucs))), floor, decoys, real)
+
+
+def rated_in_turn(exhibit: LabelledRows, generator: np.random.Generator, *, folds: int = FOLDS) -> tuple[Floats, Ints]:
+    """The score of each class, learnt from the classes of other folds, and its fold."""
     # Classes are dealt out at random, decoys and real ones evenly.
     fold, scores = np.zeros(len(exhibit.decoy), dtype=np.int64), np.zeros(len(exhibit.decoy))
     for kind in (exhibit.decoy, ~exhibit.decoy):
@@ -133,8 +140,7 @@ def told(exhibit: LabelledRows, generator: np.random.Generator, *, folds: int = 
     for number in range(folds):
         held = fold == number
         scores[held] = rated(exhibit, learn=~held)[held]
-    aucs = [auc(scores[fold == number], exhibit.decoy[fold == number]) for number in range(folds)]
-    return DetectabilityResult(either_way(float(np.mean(aucs))), floor, decoys, real)
+    return scores, fold
 
 
 def most_telling(exhibit: LabelledRows, generator: np.random.Generator) -> tuple[str, float]:
