@@ -112,6 +112,11 @@ class LabelledRows:
     measures: Mapping[str, Floats] = field(default_factory=dict)
     """What else can be measured of each row, by column or combination of columns."""
 
+    def teaches(self, folds: int) -> bool:
+        """Whether there are classes of both kinds for every fold, and something to be seen of them."""
+        decoys = int(self.decoy.sum())
+        return min(decoys, len(self.decoy) - decoys) >= folds and bool(self.columns or self.measures)
+
     def about(self, name: str) -> LabelledRows:
         """What concerns one column alone."""
         columns = [column for column in self.columns if column.name == name]
@@ -123,7 +128,7 @@ def told(exhibit: LabelledRows, generator: np.random.Generator, *, folds: int = 
     """Learn from some classes, ask about the others, in turn."""
     decoys, real = int(exhibit.decoy.sum()), int((~exhibit.decoy).sum())
     floor = noise_floor(decoys, real, errors=EITHER_WAY * TOGETHER)
-    if min(decoys, real) < folds or not (exhibit.columns or exhibit.measures):
+    if not exhibit.teaches(folds):
         return DetectabilityResult(0.5, floor, decoys, real)
     scores, fold = rated_in_turn(exhibit, generator, folds=folds)
     aucs = [auc(scores[fold == number], exhibit.decoy[fold == number]) for number in range(folds)]
@@ -131,9 +136,11 @@ def told(exhibit: LabelledRows, generator: np.random.Generator, *, folds: int = 
 
 
 def rated_in_turn(exhibit: LabelledRows, generator: np.random.Generator, *, folds: int = FOLDS) -> tuple[Floats, Ints]:
-    """The score of each class, learnt from the classes of other folds, and its fold."""
-    # Classes are dealt out at random, decoys and real ones evenly.
+    """The score of each class, learnt from the classes of other folds, and its fold; all 0 where nothing can be learnt."""
     fold, scores = np.zeros(len(exhibit.decoy), dtype=np.int64), np.zeros(len(exhibit.decoy))
+    if not exhibit.teaches(folds):
+        return scores, fold
+    # Classes are dealt out at random, decoys and real ones evenly.
     for kind in (exhibit.decoy, ~exhibit.decoy):
         places = generator.permutation(np.flatnonzero(kind))
         fold[places] = np.arange(len(places)) % folds
