@@ -1,6 +1,6 @@
 """Who is named, how soon, and how often wrongly? Releases traced in a simulated state.
 
-python -m benchmarks.releases_tracing [innocents claims files power accused speed]
+python -m benchmarks.releases_tracing [innocents claims files power parts accused leaks speed]
 
 A state like State 3 of the AnonTokens paper (3.5 million people, a 1 % sample, k = 5), marks in the ambiguity band with
 paired decoys, 20 recipients, the law 0.2/0.5, alpha = 1e-3 (`benchmarks.releases_world`).
@@ -10,14 +10,16 @@ paired decoys, 20 recipients, the law 0.2/0.5, alpha = 1e-3 (`benchmarks.release
               the paper's decoys, which no two recipients share
   files       5 % of the rows of a copy; copies of two and three put together in five ways
   power       one to ten who collude, by eight strategies, with as many marks as the plan says they take; whole files
+  parts       the same from a tenth of the rows
   accused     20,000 families of 20 innocent recipients by the joint e-value of a file made of copies of others
+  leaks       the leak suite of `discreet release attack` on 35,000 rows: who is named after what
   speed       20 recipients, 2,000 marks
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -233,41 +235,79 @@ def speed() -> None:
     )
 
 
-def powers() -> None:
+def powers(needed: Mapping[int, int] = power.NEEDED, *, part: float = 1.0) -> None:
     """How often one of those who collude is named with the marks that the plan says it takes."""
     random = np.random.default_rng(12)
-    print(f"{'who collude, marks':20}" + "".join(f"{strategy:>14}" for strategy in power.STRATEGIES))
-    for colluding, marks in power.NEEDED.items():
-        runs, wrong, cells = max(8, 120 // colluding), 0, ""
+    print(f"{f'{part:.0%} of the rows':20}" + "".join(f"{strategy:>14}" for strategy in power.STRATEGIES))
+    for colluding, marks in needed.items():
+        # Alone there is nothing to choose: all strategies are the same, and are played as often together.
+        runs, wrong, cells = max(8, 120 // colluding) if colluding > 1 else 30, 0, ""
         for strategy in power.STRATEGIES:
-            found = [power.named(ROW_LAW, marks, colluding, strategy, random) for _ in range(runs)]
+            found = [power.named(ROW_LAW, marks, colluding, strategy, random, part=part) for _ in range(runs)]
             wrong += sum(innocent for _, innocent in found)
             cells += f"{np.mean([named for named, _ in found]):14.2f}"
-        print(f"{f'{colluding}, {marks:,}':20}{cells}   {wrong} innocents in {8 * runs} runs", flush=True)
+        print(f"{f'{colluding}, {marks:,} marks':20}{cells}   {wrong} innocents in {8 * runs} runs", flush=True)
+
+
+def parts() -> None:
+    """The same from a tenth of the rows."""
+    powers(power.NEEDED_OF_A_TENTH, part=0.1)
 
 
 def accused(families: int = 20_000, marks: int = 60) -> None:
     """False accusations by the joint e-value."""
-    random, wrong = np.random.default_rng(13), 0
+    random, wrong, largest = np.random.default_rng(13), 0, 0.0
+    line = np.log(RECIPIENTS / ALPHA)
     for run in range(families):
         chances = ROW_LAW.probabilities(random.random(marks))
         others = random.random((1 + run % 4, marks)) < chances
         shown = power.shown_by(others, power.STRATEGIES[run % len(power.STRATEGIES)], random)
         seen = SeenMarks(chances, np.where(shown, -0.02, -3.9), np.where(shown, -3.9, -0.02))
         e_values = seen.log_e_values(random.random((RECIPIENTS, marks)) < chances)
-        wrong += bool((e_values >= np.log(RECIPIENTS / ALPHA)).any())
+        wrong += bool((e_values >= line).any())
+        largest = max(largest, float(e_values.max()))
     bound = ALPHA + 3 * np.sqrt(ALPHA / families)
     print(
-        f"{families:,} families of {RECIPIENTS}: {wrong / families:.5f} accused; the bound with three standard errors is {bound:.5f}"
+        f"{families:,} families of {RECIPIENTS}: {wrong / families:.5f} accused ({wrong}); the bound with three standard errors is "
+        f"{bound:.5f}; the largest e-value is {np.exp(largest):,.0f}, the line {np.exp(line):,.0f}"
     )
 
 
+def leaks(people: int = 3_500_000, runs: int = 2) -> None:
+    """The leak suite on a sample of 1 % of a state: who is named after what."""
+    import discreet
+    from benchmarks.releases_marks import COLUMNS, STATE_POLICY, bound, linked_of
+    from discreet.people import State, counted, generate
+    from discreet.releases.leak_suite import LeakStage, leak, leak_words
+    from discreet.releases.marks.codebook import DEFAULT
+    from discreet.releases.marks.selection import mark
+
+    policy, key = discreet.Policy.from_dict(STATE_POLICY), bytes(range(32))
+    everybody = generate(State.three(people), seed=3, columns=COLUMNS)
+    sample = everybody.sample(0.01, seed=4)
+    table = discreet.read({name: sample.column(name) for name in COLUMNS}, policy=policy)
+    linked = linked_of(table, bound(counted(everybody, *policy.quasi), policy))
+    marking = mark(linked, table, key=key, release="leaks")
+    stage = LeakStage.of(marking, table, DEFAULT, key=key, release="leaks")
+    outcomes = leak(stage, np.random.default_rng(14), runs=runs)
+    print(f"{marking}; {runs} runs each")
+    for one in outcomes:
+        if one.colluding < 2:
+            print(f"  {one.leak:44}{one.named} of {one.runs if one.colluding else 0}, {one.innocents} innocents")
+    for sentence in leak_words(
+        outcomes, stated=power.coalition_supported(len(marking.marks) + len(marking.rows), RECIPIENTS)
+    ):
+        print(f"  {sentence}")
+
+
 PARTS = {
+    "leaks": leaks,
     "speed": speed,
     "innocents": innocents,
     "claims": claims,
     "files": files,
     "power": powers,
+    "parts": parts,
     "accused": accused,
 }
 

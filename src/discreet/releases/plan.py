@@ -24,14 +24,21 @@ from discreet.releases.marks.pairing import FEWEST_MARKS
 from discreet.releases.marks.row_marks import FEW_PEOPLE, VALUE_WORST, ValueLosses
 from discreet.releases.marks.selection import Marking, mark
 from discreet.releases.population_link import Linked, doubts
-from discreet.releases.power import ALPHA, OF_A_TENTH, POWER, claims_until_traced, coalition_supported, marks_needed
+from discreet.releases.power import (
+    ALPHA,
+    NEEDED_OF_A_TENTH,
+    POWER,
+    claims_until_traced,
+    coalition_supported,
+    marks_needed,
+)
 from discreet.sources import Table
 from discreet.wording import fine_percent, percent
 
 # What a release would carry, before it is made: in words for the custodian, and as numbers.
 ESCAPES = (
     "These figures are for eight ways in which copies can be put together, which were played; who finds another way, or changes "
-    "most rows, may escape."
+    "most rows, may escape. `discreet release attack` plays them and other leaks with this table, and prints who is named."
 )
 """What the figures of a plan do not cover."""
 BORROWED = (
@@ -154,10 +161,12 @@ class Preflight:
             traced = f"{who} of {self.recipients:,} recipients can be traced, {sure} (marks needed: {takes})."
         else:
             traced = f"nobody of {self.recipients:,} can be named {sure}: that takes {self.needed[0] or 'more'} marks."
+        in_part = coalition_supported(self.all_marks, self.recipients, measured=NEEDED_OF_A_TENTH)
+        least = marks_needed(self.recipients, 1, measured=NEEDED_OF_A_TENTH)
         part = (
-            "From a tenth of the rows of one copy its recipient can be traced as well."
-            if self.all_marks >= OF_A_TENTH
-            else f"From a tenth of the rows nobody can be traced surely: that takes {OF_A_TENTH} marks."
+            f"From a tenth of the rows {'its recipient' if in_part == 1 else f'one of up to {in_part} who collude'} can be traced as surely."
+            if in_part
+            else f"From a tenth of the rows nobody can be traced surely: that takes {least:,} marks."
         )
         # Who can be traced by re-identifying people.
         alone, together = (

@@ -9,6 +9,7 @@ is what is stated.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -24,8 +25,10 @@ NEEDED = {1: 45, 2: 120, 3: 220, 4: 400, 5: 700, 6: 1_000, 8: 2_000, 10: 3_000}
 
 `python -m benchmarks.releases_tracing power` plays all strategies with these numbers.
 """
-OF_A_TENTH = 600
-"""Marks with which a single leaker is named from a tenth of the rows of a copy; a twentieth takes twice as many."""
+NEEDED_OF_A_TENTH = {1: 800, 2: 1_500, 3: 2_600}
+"""The same from a tenth of the rows, drawn; more who collude were not measured."""
+ROWS_TOO = math.log(2)
+"""What it costs at most that a trace weighs rows by themselves as well."""
 MEASURED_FOR = 20
 STRATEGIES = ("minority", "interleaving", "coin", "union", "intersection", "majority", "turns", "mixed")
 _SEED = 1_847
@@ -60,19 +63,32 @@ def shown_by(copies: Flags, strategy: str, random: np.random.Generator) -> Flags
 
 
 def named(
-    law: Law, marks: int, colluding: int, strategy: str, random: np.random.Generator, *, recipients: int = MEASURED_FOR
+    law: Law,
+    marks: int,
+    colluding: int,
+    strategy: str,
+    random: np.random.Generator,
+    *,
+    recipients: int = MEASURED_FOR,
+    part: float = 1.0,
 ) -> tuple[bool, int]:
-    """Whether one of those who collude is named from a whole file, and innocents who are."""
+    """Whether one of those who collude is named from a file, whole or a part of its rows, and innocents who are."""
     chances = law.probabilities(random.random(marks))
     present = random.random((recipients, marks)) < chances
-    shown = shown_by(present[:colluding], strategy, random)
-    sure, doubt = math.log(CERTAIN), math.log(1 - CERTAIN)
-    seen = SeenMarks(chances, np.where(shown, sure, doubt), np.where(shown, doubt, sure))
-    accused = seen.log_e_values(present) >= math.log(recipients / ALPHA)
+    shown = shown_by(present[:colluding], strategy, random) & (random.random(marks) < part)
+    there, doubt = part * CERTAIN, part * (1 - CERTAIN)
+    seen = SeenMarks(
+        chances,
+        np.where(shown, math.log(there), math.log1p(-there)),
+        np.where(shown, math.log(doubt), math.log1p(-doubt)),
+    )
+    accused = seen.log_e_values(present) - ROWS_TOO >= math.log(recipients / ALPHA)
     return bool(accused[:colluding].any()), int(accused[colluding:].sum())
 
 
-def marks_needed(recipients: int, colluding: int, *, alpha: float = ALPHA) -> int | None:
+def marks_needed(
+    recipients: int, colluding: int, *, alpha: float = ALPHA, measured: Mapping[int, int] = NEEDED
+) -> int | None:
     """Marks that it takes to name one of a coalition; None where not measured.
 
     Evidence grows with every mark as the line does with the logarithm of recipients over alpha.
@@ -80,21 +96,23 @@ def marks_needed(recipients: int, colluding: int, *, alpha: float = ALPHA) -> in
     >>> marks_needed(20, 2), marks_needed(20, 12)
     (120, None)
     """
-    least = next((NEEDED[size] for size in sorted(NEEDED) if size >= colluding), None)
+    least = next((measured[size] for size in sorted(measured) if size >= colluding), None)
     if least is None:
         return None
     return math.ceil(least * max(1.0, math.log(recipients / alpha) / math.log(MEASURED_FOR / ALPHA)))
 
 
-def coalition_supported(marks: int, recipients: int, *, alpha: float = ALPHA) -> int:
-    """The largest coalition of which one is named from a whole file.
+def coalition_supported(
+    marks: int, recipients: int, *, alpha: float = ALPHA, measured: Mapping[int, int] = NEEDED
+) -> int:
+    """The largest coalition of which one is named, from a whole file unless `measured` is of a part.
 
     >>> [coalition_supported(marks, 20) for marks in (10, 60, 1_400)]
     [0, 1, 6]
     """
     supported = 0
-    for colluding in range(1, min(recipients, max(NEEDED)) + 1):
-        needed = marks_needed(recipients, colluding, alpha=alpha)
+    for colluding in range(1, min(recipients, max(measured)) + 1):
+        needed = marks_needed(recipients, colluding, alpha=alpha, measured=measured)
         if needed is None or needed > marks:
             break
         supported = colluding

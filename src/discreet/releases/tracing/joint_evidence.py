@@ -97,10 +97,8 @@ class SeenMarks:
 
     def fits(self, tallies: Ints, colluding: int) -> Floats:
         """How well each of several coalitions explains the file, given how many of it have each mark, one row each."""
-        found = np.zeros(len(tallies))
-        for have, weights in enumerate(beliefs(colluding)):
-            found += log_sum(weights + (tallies == have).astype(np.float64) @ self.logs)
-        return found
+        levels = tallies[:, None, :] == np.arange(colluding + 1)[:, None]
+        return np.asarray(log_sum(beliefs(colluding) + levels.astype(np.float64) @ self.logs).sum(axis=1))
 
     def factors(self, bits: Flags, others: Ints, colluding: int) -> Floats:
         """The logarithm of the product of the factors of each of several recipients, who have the same others."""

@@ -172,7 +172,7 @@ def rising(there: Ints, gone: Ints) -> Ints:
 
     First what falls is put together (pool adjacent violators), then what chance explains: `LEAST_GAIN`.
 
-    >>> rising(np.array([50, 70, 60, 90]), np.array([90, 60, 70, 0])).tolist()
+    >>> rising(np.array([50, 70, 60, 190]), np.array([190, 60, 70, 0])).tolist()
     [0, 1, 3]
     """
     blocks: list[tuple[int, int, int]] = []
