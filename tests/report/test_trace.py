@@ -12,7 +12,7 @@ from benchmarks.releases_world import World, world
 from discreet.releases.tracing.result import Trace
 from discreet.releases.tracing.trace import trace_claims, trace_leak
 from discreet.report import traced_findings, traced_page
-from discreet.report.trace import recipients
+from discreet.report.trace import MOST_ROWS, recipients
 from tests.report.documents import (
     check_landmarks_and_headings,
     check_that_names_and_links_meet,
@@ -108,6 +108,17 @@ def test_hostile_names_are_only_text() -> None:
     assert "&lt;b&gt;&quot;" in PAGES["hostile"]
     assert "<b>&quot;" not in PAGES["hostile"]
     assert "</script>" not in PAGES["hostile"]
+
+
+def test_the_copy_of_the_accused_lights_up() -> None:
+    trace = TRACES["accused"]
+    first, *others = (trace.lights[standing.recipient] for standing in trace.standings)
+    chart = traced_page(trace, created=WHEN, command="discreet trace", version="0.1.0")
+    shown = trace.standings[:MOST_ROWS]
+    lit = sum(sum(trace.lights[standing.recipient]) for standing in shown)
+    assert chart.count('class="light on') == lit
+    assert chart.count('class="light') == len(first) * len(shown)
+    assert sum(first) > max(map(sum, others))
 
 
 def test_passwords_of_addresses_are_hidden() -> None:

@@ -122,6 +122,9 @@ def _release_and_trace(folder: Path, stage: DemoStage, ledger: Ledger) -> Contra
         traced = trace(spring, leak=leak, store=ledger)
     narrate("Months later half of the rows of one copy appear online, without their row numbers.")
     first = traced.standings[0]
+    narrate("Rows and classes of the file that only some copies have, and which copies have them:")
+    for name, lit in traced.lights.items():
+        click.echo(f"  {name:<18}{''.join('■' if one else '·' for one in lit)}")
     narrate(
         f"The trace accuses {', '.join(traced.accused) or 'nobody'}: {first.hits} of the {first.hits + first.misses} observed "
         f"marks are in that copy. It was {LEAKER}. If all were innocent, anybody would be accused in at most "

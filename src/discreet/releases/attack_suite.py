@@ -34,7 +34,7 @@ from discreet.sources.table_rows import fetch
 
 # Attacks by counting: what the population list and the sizes of classes say. Higher scores mean rather a decoy.
 def link_count(adversary: CopyHolder, asked: Ints) -> Floats:
-    """Classes of few people in the population are suspect: so few should hardly have been released."""
+    """Classes of few people in the population should hardly have been released."""
     return -adversary.links[asked].astype(np.float64)
 
 
@@ -50,7 +50,7 @@ def over_sampling(adversary: CopyHolder, asked: Ints) -> Floats:
 
 
 def intersection(adversary: CopyHolder, asked: Ints) -> Floats:
-    """Classes that others do not have are suspect, and among them those of few people in the population."""
+    """Suspect what others lack, and of that what has few people in the population."""
     others = [set(copy.labels) for copy in adversary.copies[1:]]
     labels = adversary.own.labels
     lacking = [float(sum(labels[place] not in held for held in others)) for place in asked.tolist()]
@@ -308,7 +308,7 @@ class AttackOutcome:
 
     @property
     def tells(self) -> bool:
-        """Whether it beats the target by more than luck explains, about ten attacks having been tried."""
+        """Whether it beats the target by more than the luck of ten attacks."""
         return self.auc > max(TARGET, 0.5 + (self.floor - 0.5) * OF_TEN / EITHER_WAY)
 
     to_dict = json_of()
@@ -316,7 +316,7 @@ class AttackOutcome:
 
 @dataclass(frozen=True, eq=False)
 class AttackCase:
-    """An adversary, and which of their classes are decoys: the truth that they do not see."""
+    """An adversary, and the truth that they do not see: which classes are decoys."""
 
     adversary: CopyHolder
     decoys: frozenset[tuple[Label, ...]]
@@ -340,7 +340,7 @@ TAUGHT_ATTACKS: Mapping[str, Callable[[AttackCase], LabelledRows]] = {
 
 
 def run(cases: Sequence[AttackCase], *, attacks: Mapping[str, tuple[Rate, int]] = ATTACKS) -> list[AttackOutcome]:
-    """Every attack by every adversary who has enough copies for it, then those that are taught."""
+    """Every attack by every adversary with enough copies, then those that are taught."""
     asked = [case.asked() for case in cases]
     outcomes = []
     for name, (rate, copies) in attacks.items():

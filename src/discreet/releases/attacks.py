@@ -86,7 +86,7 @@ def play(
     leaks: int = 0,
     force: bool = False,
 ) -> Played:
-    """Run every attack against copies of each mode, which are drawn from the seed and thrown away.
+    """Run every attack against copies of each mode, drawn from the seed.
 
     With `leaks`, copies of the marks mode are also leaked in every way of the leak suite, so many times each, and traced.
     """

@@ -1,4 +1,4 @@
-"""Leak suite: recipients who leak their copies, in ways that could hide whose they are, and who is named."""
+"""Leak suite: copies leaked in ways that could hide whose they are."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ FAKES = 6
 
 @dataclass(frozen=True, eq=False)
 class LeakStage:
-    """Rows of all copies of a release that is made in memory and thrown away, and what a trace holds a leak against."""
+    """A release made in memory: rows of all copies, and what a trace needs."""
 
     marking: Marking
     traceable: Traceable
@@ -124,7 +124,7 @@ class LeakStage:
 
     @cached_property
     def in_doubt(self) -> list[tuple[Label, ...]]:
-        """Every class of the population that may or may not be released, for all that its link count says."""
+        """Classes of the population whose link count does not say whether they are released."""
         linked = self.marking.linked
         doubtful = ambiguous(linked.population.sizes, sampling=linked.sampling, k=linked.k)
         return labels_of(linked.population, np.flatnonzero(doubtful))
@@ -164,7 +164,7 @@ def share(part: float) -> LeakWay:
 
 
 def without_doubtful(part: float) -> LeakWay:
-    """The classes of doubtful size are left out, where class marks are; and some of the rows."""
+    """Classes of doubtful size, where class marks are, and some rows are left out."""
 
     def way(stage: LeakStage, rows: Ints, random: Random) -> Leaked:
         plain = rows[~stage.doubtful[rows]]
@@ -174,7 +174,7 @@ def without_doubtful(part: float) -> LeakWay:
 
 
 def filled(stage: LeakStage, rows: Ints, random: Random) -> Leaked:
-    """Every class of doubtful size that the copy lacks is filled with rows made of others."""
+    """Classes of doubtful size that the copy lacks are filled with others' rows."""
     whole = stage.file(rows)
     held = set(_labels(stage, whole))
     lacking = [label for label in stage.in_doubt if label not in held]
@@ -186,7 +186,7 @@ def filled(stage: LeakStage, rows: Ints, random: Random) -> Leaked:
 
 
 def relabelled(stage: LeakStage, rows: Ints, random: Random) -> Leaked:
-    """Rows of classes of doubtful size are moved, class by class, to other classes of doubtful size."""
+    """Classes of doubtful size are moved to other classes of doubtful size."""
     whole = stage.file(rows)
     moved = np.flatnonzero(stage.doubtful[rows])
     classes = _labels(stage, {name: Coded(column.values, column.codes[moved]) for name, column in whole.items()})
@@ -324,7 +324,7 @@ class LeakOutcome:
 
 
 def leak(stage: LeakStage, random: Random, *, runs: int, sizes: Sequence[int] = COLLUDING) -> list[LeakOutcome]:
-    """Every way of one leaker, every strategy of coalitions of some sizes, and files and claims of nobody's copy."""
+    """Play single leakers, coalitions of some sizes, and people without a copy."""
 
     def played(name: str, colluding: int, accused: Callable[[Flags], frozenset[int]], part: float = 1.0) -> LeakOutcome:
         named = innocents = 0
@@ -360,7 +360,7 @@ def leak(stage: LeakStage, random: Random, *, runs: int, sizes: Sequence[int] = 
 
 
 def leak_words(outcomes: Sequence[LeakOutcome], *, stated: int) -> list[str]:
-    """One sentence each for single leakers, coalitions, and people without a part; `stated` is the coalition of the plan."""
+    """What was found, in sentences; `stated` is the coalition of the plan."""
 
     def missed(some: Sequence[LeakOutcome]) -> str:
         return ", ".join(f"{one.leak} ({one.named} of {one.runs})" for one in some if one.named < one.runs)
@@ -405,7 +405,7 @@ def random_people(stage: LeakStage, random: Random) -> list[tuple[Label, ...]]:
 
 
 def riskiest_people(stage: LeakStage, random: Random) -> list[tuple[Label, ...]]:
-    """Claims about classes of doubtful size, by which everybody who looks for marks would begin."""
+    """Claims about classes of doubtful size, which are the riskiest."""
     chosen = random.permutation(len(stage.in_doubt))[:CLAIMS].tolist()
     return [stage.in_doubt[place] for place in chosen]
 

@@ -6,11 +6,12 @@ import datetime
 import math
 
 from discreet.releases.tracing.evidence import ClaimOrigin
-from discreet.releases.tracing.result import RecipientEvidence, Trace, power, share, statements
-from discreet.report.charts.bars import Bar, Group
+from discreet.releases.tracing.result import MOST_LIGHTS, RecipientEvidence, Trace, power, share, statements
+from discreet.report.charts.bars import GAP, LABEL, LINE, Bar, Drawing, Group, percentage, rect, text
 from discreet.report.toolkit import page
+from discreet.report.toolkit.html import Child, join
 from discreet.report.toolkit.page import Figure, Finding, Pill, Table, bullets
-from discreet.report.toolkit.words import plural, points
+from discreet.report.toolkit.words import clip, plural, points
 from discreet.wording import measure
 
 REMAINS = points("""
@@ -42,6 +43,10 @@ REFERENCES = points("""
 - Tardos, G. (2008). Optimal probabilistic fingerprint codes. Journal of the ACM 55(2).
 - Ville, J. (1939). Étude critique de la notion de collectif. Gauthier-Villars.""")
 CARDS = ("recipients", "error-rate", "origin")
+MOST_ROWS = 12
+"""Recipients whose marks are shown one by one."""
+SQUARES, SQUARE = 14, 0.72
+"""Height of a square, and its share of the width it has."""
 ROOM = 1.1
 """The scale goes beyond the line, so that it can be seen."""
 
@@ -59,11 +64,13 @@ def by_topic(trace: Trace) -> list[tuple[str, Finding]]:
 def traced_parts(trace: Trace, *, command: str) -> list[page.Part]:
     """The sections of the report: findings, pictures, what was read, alternative explanations, method, command."""
     figures = [recipients(trace)]
+    if any(trace.lights.values()):
+        figures.append(lights(trace))
     if trace.origin is not None and trace.origin.claims:
         figures.append(decoys(trace.origin))
     read = [f"{said.says} {said.then}".strip() for said in statements(trace) if said.topic == "read"]
     alternatives = [
-        text for said in statements(trace) if said.topic == "alternatives" for text in (said.says, said.then) if text
+        words for said in statements(trace) if said.topic == "alternatives" for words in (said.says, said.then) if words
     ]
     return [
         page.findings(by_topic(trace), figures, elsewhere={"error-rate": "method"}),
@@ -127,6 +134,46 @@ def recipients(trace: Trace) -> Figure:
             "The line across each bar is where a recipient is accused; striped bars reach it. Bars count in powers of ten.",
         ),
         chart=(Group(bars),),
+        table=standings_table(trace),
+    )
+
+
+def lights(trace: Trace) -> Figure:
+    """Marks that came up, as squares that light up where a copy has them."""
+    shown = [standing for standing in trace.standings if standing.recipient in trace.lights][:MOST_ROWS]
+    parts: list[Child] = []
+    y = 0
+    for standing in shown:
+        own = trace.lights[standing.recipient]
+        parts += [
+            text(clip(standing.recipient, LABEL), y=y + 14, class_="label"),
+            text(f"{sum(own)} of {len(own)}", x="100%", y=y + 14, class_="value", text_anchor="end"),
+        ]
+        wide = 100 / MOST_LIGHTS
+        for place, lit in enumerate(own):
+            class_ = f"light on{' danger' if standing.accused else ''}" if lit else "light"
+            parts.append(
+                rect(
+                    x=percentage(place * wide),
+                    width=percentage(wide * SQUARE),
+                    y=y + LINE,
+                    class_=class_,
+                    height=SQUARES,
+                )
+            )
+        y += LINE + SQUARES + GAP
+    first, marks = shown[0], len(trace.lights[shown[0].recipient])
+    others = max((sum(trace.lights[standing.recipient]) for standing in shown[1:]), default=0)
+    found = "row or class of the file" if trace.kind == "leak" else "class that was claimed"
+    return Figure(
+        key="lights",
+        title="Which copies have the marks that came up",
+        about=f"The copy of {first.recipient} has {sum(trace.lights[first.recipient])} of {marks}, each other one at most {others}.",
+        reading=(
+            f"Each square is a {found} that only some copies have. It is filled where the copy of the recipient has it.",
+            "The copy from which they come lights up from end to end. Other copies light up here and there, as chance decided.",
+        ),
+        chart=Drawing(join(parts), y),
         table=standings_table(trace),
     )
 

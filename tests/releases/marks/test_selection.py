@@ -141,7 +141,7 @@ def test_the_preflight_says_it_in_words_and_numbers() -> None:
     assert f"{flight.marks} classes become marks" in told
     assert f"{flight.row_marks} single rows of other classes become marks" in told
     assert "From a whole file one of up to 3 who collude of 20 recipients can be traced" in told
-    assert "From a tenth of the rows nobody can be traced surely: that takes 800 marks" in told
+    assert "From a tenth of the rows nobody can be traced surely: that takes 900 marks" in told
     assert "who finds another way, or changes most rows, may escape" in told
     worst = max(flight.worst, key=lambda value: value.most)
     assert f"{worst.column} {worst.words()}" in told

@@ -192,7 +192,7 @@ def attack(
     recipients: int,
     **settings: Any,
 ) -> CommandResult:
-    """Simulate recipients of DATA who try to find the decoys in their copies, or to leak copies without being named.
+    """Simulate recipients of DATA who look for decoys, or leak their copies.
 
     The copies are made in memory and discarded. Attackers have a list of the population. Leakers leave rows out, fill or
     relabel classes, change and shuffle columns, publish counts, and put up to ten copies together; each leak is traced. Ends
@@ -236,7 +236,7 @@ def attack(
 
 
 def leak_tables(leaks: Sequence[LeakOutcome]) -> Iterator[str]:
-    """Who was named: single leakers way by way, coalitions by strategy and size, and people without a part."""
+    """Who was named, way by way, and by strategy and size of coalition."""
     named = {(one.leak, one.colluding, one.part): f"{one.named} of {one.runs}" for one in leaks}
     yield "\nOne of 20 recipients leaks a copy"
     yield table(["leak", "named"], [(one.leak, f"{one.named} of {one.runs}") for one in leaks if one.colluding == 1])

@@ -113,7 +113,7 @@ class LabelledRows:
     """What else can be measured of each row, by column or combination of columns."""
 
     def teaches(self, folds: int) -> bool:
-        """Whether there are classes of both kinds for every fold, and something to be seen of them."""
+        """Whether every fold has classes of both kinds, of which something is seen."""
         decoys = int(self.decoy.sum())
         return min(decoys, len(self.decoy) - decoys) >= folds and bool(self.columns or self.measures)
 
@@ -136,7 +136,7 @@ def told(exhibit: LabelledRows, generator: np.random.Generator, *, folds: int = 
 
 
 def rated_in_turn(exhibit: LabelledRows, generator: np.random.Generator, *, folds: int = FOLDS) -> tuple[Floats, Ints]:
-    """The score of each class, learnt from the classes of other folds, and its fold; all 0 where nothing can be learnt."""
+    """The score of each class, learnt from other folds, and its fold."""
     fold, scores = np.zeros(len(exhibit.decoy), dtype=np.int64), np.zeros(len(exhibit.decoy))
     if not exhibit.teaches(folds):
         return scores, fold

@@ -96,12 +96,12 @@ class SeenMarks:
         return np.asarray(np.log(np.maximum(CHANCES * shown + (1 - CHANCES) * hidden, 1e-300)))
 
     def fits(self, tallies: Ints, colluding: int) -> Floats:
-        """How well each of several coalitions explains the file, given how many of it have each mark, one row each."""
+        """How well coalitions explain the file, given how many have each mark."""
         levels = tallies[:, None, :] == np.arange(colluding + 1)[:, None]
         return np.asarray(log_sum(beliefs(colluding) + levels.astype(np.float64) @ self.logs).sum(axis=1))
 
     def factors(self, bits: Flags, others: Ints, colluding: int) -> Floats:
-        """The logarithm of the product of the factors of each of several recipients, who have the same others."""
+        """Per recipient, the logarithm of the product of its factors beside the same others."""
         here = self.logs[None]
         # What marks before each one say of the chances with which it is shown: if the recipient has it, and if not.
         if_held, if_missed = (np.zeros((*bits.shape, len(CHANCES))) for _ in range(2))

@@ -13,6 +13,8 @@ from discreet.releases.tracing.evidence import ClaimOrigin
 # What a trace found: how much speaks for and against each recipient, who is accused, and what the error rate is.
 ALPHA = 1e-3
 """Probability that anybody at all is accused though all are innocent."""
+MOST_LIGHTS = 48
+"""Marks that came up and are shown one by one."""
 PRIOR = 0.5
 """Probability that one of the recipients is the source before the evidence is looked at, if nobody says otherwise."""
 
@@ -67,6 +69,8 @@ class Trace:
     """What a reader should know about how the table was read."""
     number: int | None = None
     """Which of the traced files of the release this is; None for claims with all that were claimed before."""
+    lights: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
+    """Per recipient, which of the marks that came up its copy has; of many marks some, evenly."""
     file: str = ""
     """Tells what was looked at from other files: equal where the same is said of every mark."""
 

@@ -155,7 +155,7 @@ class Learnt:
 
 
 def without_themselves(found: Floats, second: Floats, elsewhere: Floats) -> Floats:
-    """How well rows that are not there agree, from the best agreements of control rows, the second best, and those elsewhere.
+    """How well rows agree that are not there, from what control rows show.
 
     Rows of the own cell are more alike than rows elsewhere. So a control row's own cell is taken, without the row that agrees
     as hardly any does elsewhere, since that is the control row itself; how rarely others agree so much is known from elsewhere.
@@ -168,7 +168,7 @@ def without_themselves(found: Floats, second: Floats, elsewhere: Floats) -> Floa
 
 
 def rising(there: Ints, gone: Ints) -> Ints:
-    """Where intervals begin of which each has clearly more of `there` than the one before.
+    """Where intervals begin that each have clearly more of `there`.
 
     First what falls is put together (pool adjacent violators), then what chance explains: `LEAST_GAIN`.
 

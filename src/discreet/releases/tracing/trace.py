@@ -25,7 +25,7 @@ from discreet.releases.tracing.likelihood import (
     lone_marks,
 )
 from discreet.releases.tracing.observed_marks import RowsSeen, Sightings, rows_seen, sightings_of, sightings_of_decoys
-from discreet.releases.tracing.result import ALPHA, PRIOR, RecipientEvidence, Trace, share_of
+from discreet.releases.tracing.result import ALPHA, MOST_LIGHTS, PRIOR, RecipientEvidence, Trace, share_of
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -188,6 +188,7 @@ def trace_claims(
         },
         origin=origin_of(traceable, places),
         number=look,
+        lights=_lights(codebook, every),
         file=file,
     )
 
@@ -215,6 +216,14 @@ def _standings(
         )
         for place in np.argsort(-scores, kind="stable").tolist()
     )
+
+
+def _lights(codebook: Codebook, seen: Ints) -> dict[str, tuple[bool, ...]]:
+    """Per recipient, which of the marks that came up its copy has."""
+    some = seen[np.unique(np.linspace(0, len(seen) - 1, min(len(seen), MOST_LIGHTS)).astype(np.int64))]
+    return {
+        name: tuple(held) for name, held in zip(codebook.recipients, codebook.present[:, some].tolist(), strict=True)
+    }
 
 
 def checked(traceable: Traceable, *, alpha: float, prior: float, family: int | None) -> int:
@@ -335,6 +344,7 @@ def trace_leak(
         columns=observed.columns,
         notes=(*observed.notes, *evidence.notes),
         number=look,
+        lights=_lights(whole, seen),
         file=evidence.digest,
     )
 
