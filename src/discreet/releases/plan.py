@@ -8,20 +8,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from discreet.anonymity import anonymise
 from discreet.anonymity.result import AS_IT_IS, treatment
 from discreet.errors import Refused, UsageError
 from discreet.kernel import Classes, Countable
-from discreet.kernel.arrays import Label
 from discreet.kernel.classes import Levels
-from discreet.kernel.serialise import card, json_of
+from discreet.kernel.serialise import card
 from discreet.releases.decoys.detectability import REFUSE, WARN, either_way
 from discreet.releases.manifest import ReleaseSettings
 from discreet.releases.marks.codebook import Law, real_marks
 from discreet.releases.marks.pairing import FEWEST_MARKS
-from discreet.releases.marks.row_marks import FEW_PEOPLE, VALUE_WORST, ValueLosses
+from discreet.releases.marks.row_marks import FEW_PEOPLE, VALUE_WORST, WorstValue
 from discreet.releases.marks.selection import Marking, mark
 from discreet.releases.population_link import Linked, doubts
 from discreet.releases.power import (
@@ -41,44 +38,13 @@ ESCAPES = (
     "most rows, may escape. `discreet release attack` plays them and other leaks with this table, and prints who is named."
 )
 """What the figures of a plan do not cover."""
+MOST_NAMED = 6
+"""Values of a column that are named; JSON has all."""
 BORROWED = (
     "Decoys hold the rows of people who are left out of every copy, unchanged, under quasi-identifiers of others: decide whether "
     "these people's values may be used so, and leave out of the table who objected."
 )
 """What a custodian decides about decoys."""
-
-
-@dataclass(frozen=True)
-class WorstValue:
-    """The value of a column that loses most of its people by marks."""
-
-    column: str
-    value: Label
-    people: int
-    average: float
-    """The share that a copy lacks of them on average."""
-    most: float
-    """The share that hardly any copy exceeds."""
-
-    @classmethod
-    def of(cls, losses: ValueLosses) -> WorstValue:
-        """Of one column; values of few people count together."""
-        counted = np.where(losses.people >= FEW_PEOPLE, losses.worst, -1.0)
-        place = int(np.argmax(counted))
-        return cls(
-            losses.name,
-            losses.values[place],
-            int(losses.people[place]),
-            round(float(losses.shares[place]), 4),
-            round(min(1.0, float(losses.worst[place])), 4),
-        )
-
-    def words(self) -> str:
-        """What it loses."""
-        value = "without a value" if self.value is None else self.value
-        return f"{value} {fine_percent(self.average)} on average, up to {fine_percent(self.most)}"
-
-    to_dict = json_of()
 
 
 @dataclass(frozen=True)
@@ -106,7 +72,7 @@ class Preflight:
     row_marks: int = 0
     """Single rows that some copies lack."""
     worst: tuple[WorstValue, ...] = ()
-    """Per column, the value that loses most of its people."""
+    """Per column, every value that may lose more of its people than the limit, or the one that loses most."""
     doubts: tuple[str, ...] = ()
     """Why the population may not be the one that the data came from."""
 
@@ -134,7 +100,7 @@ class Preflight:
             auc=marking.gate.auc,
             floor=marking.gate.floor,
             row_marks=len(marking.rows),
-            worst=tuple(WorstValue.of(losses) for losses in marking.losses),
+            worst=tuple(value for losses in marking.losses for value in WorstValue.of(losses)),
             doubts=doubts(linked),
         )
 
@@ -210,10 +176,18 @@ class Preflight:
     def worst_words(self) -> Iterator[str]:
         """Which values lose many of their people, and why."""
         if many := [worst for worst in self.worst if worst.most > VALUE_WORST]:
-            named = "; ".join(f"{worst.column} {worst.words()}" for worst in many)
+            by_column = {
+                column: [worst for worst in many if worst.column == column]
+                for column in dict.fromkeys(worst.column for worst in many)
+            }
+            named = "; ".join(
+                f"{column} {', '.join(worst.words() for worst in values[:MOST_NAMED])}"
+                + (f" and {len(values) - MOST_NAMED} more" if len(values) > MOST_NAMED else "")
+                for column, values in by_column.items()
+            )
             yield (
                 f"Of these values copies may lack more than {fine_percent(VALUE_WORST)} of their people: {named}. Classes of doubtful size, in which "
-                "decoys can hide, are mostly theirs. All other values lose less."
+                f"decoys can hide, are mostly theirs. All other values lose less; those of fewer than {FEW_PEOPLE} people count together."
             )
         elif self.worst:
             yield (

@@ -25,7 +25,7 @@ NEEDED = {1: 45, 2: 120, 3: 220, 4: 400, 5: 700, 6: 1_000, 8: 2_000, 10: 3_000}
 
 `python -m benchmarks.releases_tracing power` plays all strategies with these numbers.
 """
-NEEDED_OF_A_TENTH = {1: 900}
+NEEDED_OF_A_TENTH = {1: 900, 2: 3_000}
 """The same from a tenth of the rows, drawn; 1,600 marks are too few for two who collude."""
 ALSO = math.log(4)
 """What a trace pays: half of alpha is that of the first file of a release, and rows by themselves count half of the evidence."""

@@ -17,7 +17,7 @@ from discreet.policy import Policy
 from discreet.releases.decoys.detectability import DetectabilityResult, LabelledRows, told
 from discreet.releases.marks.codebook import DEFAULT, Codebook
 from discreet.releases.marks.pairing import MarkBudget, MarkPairs, ambiguous, worst_lost
-from discreet.releases.marks.row_marks import RowCodebook
+from discreet.releases.marks.row_marks import FEW_PEOPLE, VALUE_WORST, RowCodebook
 from discreet.releases.marks.selection import mark, other_shifts
 from discreet.releases.plan import Preflight
 from discreet.releases.population_link import Linked
@@ -145,6 +145,13 @@ def test_the_preflight_says_it_in_words_and_numbers() -> None:
     assert "who finds another way, or changes most rows, may escape" in told
     worst = max(flight.worst, key=lambda value: value.most)
     assert f"{worst.column} {worst.words()}" in told
+    beyond = {
+        (losses.name, value)
+        for losses in marked.marking().losses
+        for value, people, most in zip(losses.values, losses.people, losses.worst, strict=True)
+        if people >= FEW_PEOPLE and most > VALUE_WORST
+    }
+    assert beyond == {(value.column, value.value) for value in flight.worst if value.most > VALUE_WORST}
     assert "rows of people who are left out of every copy" in told
     assert flight.coalition == 3
     assert set(flight.to_dict()) == set(Preflight.__dataclass_fields__)

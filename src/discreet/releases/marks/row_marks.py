@@ -19,6 +19,7 @@ from discreet.kernel.serialise import json_of
 from discreet.releases.decoys.donors import DonorColumn, Donors
 from discreet.releases.marks.codebook import Law, canonical, derive, uniforms
 from discreet.releases.population_link import Linked
+from discreet.wording import fine_percent
 
 ROW_LAW = Law.parse("0.1/0.3/0.5/0.7/0.9")
 """How often a row mark is in a copy: even, so that those who put copies together gain nothing by always showing or hiding."""
@@ -195,6 +196,42 @@ class ValueLosses:
     def worst(self) -> Floats:
         """The share that hardly any copy exceeds."""
         return np.asarray((self.mean + RARELY * np.sqrt(self.variance)) / np.maximum(self.people, 1.0))
+
+
+@dataclass(frozen=True)
+class WorstValue:
+    """A value that loses many of its people by marks."""
+
+    column: str
+    value: Label
+    people: int
+    average: float
+    """The share that a copy lacks of them on average."""
+    most: float
+    """The share that hardly any copy exceeds."""
+
+    @classmethod
+    def of(cls, losses: ValueLosses) -> list[WorstValue]:
+        """Every value of a column beyond the limit, the worst first, or the worst; values of few people count together."""
+        counted = np.where(losses.people >= FEW_PEOPLE, losses.worst, -1.0)
+        order = np.argsort(-counted, kind="stable")[: max(1, int((counted > VALUE_WORST).sum()))]
+        return [
+            cls(
+                losses.name,
+                losses.values[place],
+                int(losses.people[place]),
+                round(float(losses.shares[place]), 4),
+                round(min(1.0, float(losses.worst[place])), 4),
+            )
+            for place in order.tolist()
+        ]
+
+    def words(self) -> str:
+        """What it loses."""
+        value = "without a value" if self.value is None else self.value
+        return f"{value} {fine_percent(self.average)} on average, up to {fine_percent(self.most)}"
+
+    to_dict = json_of()
 
 
 def losses_of(linked: Linked, donors: Donors, real: Ints, chance: Floats) -> list[ValueLosses]:
