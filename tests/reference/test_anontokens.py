@@ -83,6 +83,14 @@ def test_a_generated_state_has_the_printed_people_and_about_the_printed_classes(
         assert len({label[:3] for label in labels}) == state.areas
 
 
+def test_algorithm_1_by_hand() -> None:
+    """Fifty people are linked to each released class: classes of 20 are candidates, and of 4 or 50 none would be."""
+    assert anontokens.algorithm_1(LINKED) == {(str(place),) for place in range(60, 120)}
+    everybody = Classes.of(["zip"], [("1",), ("2",), ("3",), ("4",), ("5",)], [60, 40, 40, 9, 2])
+    linked = Linked.at_node(Classes.of(["zip"], [("1",), ("2",)], [6, 5]), everybody, [0], k=3)
+    assert anontokens.algorithm_1(linked) == {("4",)} == {*linked.candidates.classes.tuples()}
+
+
 def test_a_small_state_has_the_paper_s_hierarchies() -> None:
     small = replace(STATES[0], people=20_000, zips=40, areas=4)
     classes = small.classes_of(small.counts())

@@ -31,6 +31,10 @@ def test_the_set_up_is_the_printed_one(study: fmdp.FmdpStudy) -> None:
     assert (state.listed < state.population).any(), "the list is a sample, not the population"
     assert (state.population[state.cells] > 0).all(), "every record is somebody"
     assert round(LISTED / POPULATION, 2) == 0.63
+    inputs = [item for item in fmdp.data(study) if item.id in {"fmdp.population", "fmdp.external", "fmdp.records"}]
+    assert [(item.verdict, item.printed == item.ours) for item in inputs] == [("cannot", True)] * 3, (
+        "an input is no result"
+    )
 
 
 def test_records_have_the_proportions_of_the_census_table_where_it_is_at_hand(tmp_path: Path) -> None:
@@ -72,7 +76,9 @@ def test_figure_10_has_the_adversary_of_section_7() -> None:
             assert (item.printed, item.ours) == (printed, int(sizes[~plan.accesses.astype(bool)][0]))
     ours = {key: [found[f"fmdp.fig10.penalty{penalty}.{key}"].ours for penalty in (10000, 50000)] for key in others}
     assert ours == {"a": [11, 3], "b": [12, 3], "c": [8, 3]}
-    assert found["fmdp.fig10.detection"].ours == [0.013, 0.0148]
+    assert found["fmdp.fig10.detection"].ours == {"a": [0.013, 0.0148], "b": [0.0133, 0.0153], "c": None}
+    for key, low in (("a", "0.0130"), ("b", "0.0133"), ("c", "No detection")):
+        assert low in found[f"fmdp.fig10.penalty10000.{key}"].why, "the reason is that of this setting"
 
 
 def test_findings(study: fmdp.FmdpStudy) -> None:

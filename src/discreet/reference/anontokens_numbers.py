@@ -177,10 +177,11 @@ def table_2(states: tuple[SampledState, ...]) -> Iterator[PrintedItem]:
         yield cannot(f"{name}.eq", where, f"{one.state.title}: equivalence classes", one.state.classes,
                      "Fitted, so no result: the generated state was searched for so that it comes near. The states are not disclosed.",
                      ours=len(one.population))  # fmt: skip
-    # What a released table says of itself: its classes are at one node, so that none stems from the people of another.
-    twice = sum(len(one.linked.released) - len({*one.linked.released.tuples()}) for one in states)
+    # A class of the table whose people are not all its own would have another of same origin beside itself.
+    tables = [one.linked.released for one in states]
+    twice = sum(int((released.link(released) != released.sizes).sum()) for released in tables)
     yield judge("anontokens.sameorigin.within", "Section 3, Definition 1", "same-origin classes within one dataset", 0, twice,
-                note="In one anonymised sample of each state, k = 10, 5 %.")  # fmt: skip
+                note=f"Among {', '.join(f'{len(one):,}' for one in tables)} classes of one anonymised sample of each state, k = 10, 5 %.")  # fmt: skip
 
 
 def cell(name: str, where: str, what: str, printed: Printed | None, ours: MeanSpread | None) -> PrintedItem:
@@ -279,17 +280,29 @@ def table_5(states: tuple[SampledState, ...]) -> Iterator[PrintedItem]:
         133,
         round(least, 1),
     )
+    close = [
+        one.found.at(k, share / 100).figures["close_to_k"].mean
+        for one in states
+        for k in KS[:3]
+        for share in SUPPRESSIONS[1:]
+    ]
+    words, least, most = "from tens up to thousands", round(min(close)), round(max(close))
+    yield judge("anontokens.table5.room", "Section 6", "classes with size close to k at 2 to 15 % suppression, k up to 10", words,
+                words if 10 <= least < 100 and most >= 1_000 else f"{least:,} to {most:,}", why=UNDISCLOSED,
+                note=f"Means from {least:,} to {most:,}. Table 5 itself has fewer than ten at k = 20 and 50.")  # fmt: skip
 
 
 LARGEST = {"State 1": 69.95, "State 2": 108.3, "State 3": 77.45}
 """The largest risk multiplication factors that the paper prints."""
+LARGER_KS = (10, 20)
+"""Where it has them: "for larger values of k, namely 10 and 20"."""
 
 
 def largest_factor(one: SampledState) -> float:
-    """The largest risk factor of any sample, limit and candidate that Figure 2 shows."""
+    """The largest risk factor of any sample, suppression and candidate at the larger k of Figure 2."""
     return max(
         float(factors[0])
-        for k in KS[1:4]
+        for k in LARGER_KS
         for share in SUPPRESSIONS[1:]
         for factors in one.found.at(k, share / 100).factors
         if len(factors)

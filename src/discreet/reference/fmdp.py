@@ -309,6 +309,9 @@ def statements(study: FmdpStudy) -> tuple[PrintedItem, ...]:
         "one": bool((in_hand[1:] == 1).any()),
         "more": bool((in_hand > 1).any()),
     }
+    partly = settings(CASE)["c"].known(SIZES)
+    stopped = partly.reidentification[partly.accesses & (partly.exploits > 0) & (partly.exploits < SIZES)]
+    baseline = CASE.baseline(SIZES)
     start = [{True: "T", False: "F"}.get(value, value) if isinstance(value, bool) else value for value in State()]
     uneven = unevenly_listed(study.state).under(attack).differs
     return (
@@ -323,6 +326,11 @@ def statements(study: FmdpStudy) -> tuple[PrintedItem, ...]:
         judge("fmdp.abstract", "Abstract", "an optimal attack may exploit none, one or more individuals of the pool",
               dict.fromkeys(("none", "one", "more"), True), tried,
               note="With the list in hand and h1 = 0.18, groups of 2 to 60."),
+        judge("fmdp.finding3.risk", "Finding 3", "risks of attacks that stop part way are between 0 and the prior, 0.63", True,
+              bool(((stopped > 0) & (stopped < 0.63)).all()) and len(stopped) > 0,
+              note=f"h1 = 0.18: {len(stopped)} group sizes with risks from {stopped.min():.3f} to {stopped.max():.3f}." if len(stopped) else ""),
+        judge("fmdp.baseline.falls", "Section 6, case study", "with the baseline, records of smaller groups have more risk than those of larger ones",
+              True, bool((np.diff(baseline.risk[baseline.attacks]) < 0).all()), note="Where the baseline attacks at all: see `fmdp.finding1`."),
         judge("fmdp.fig9.shares", "Section 6, unknown group", "shares of those records with lower and with higher risk", [0.58, 0.42], shares,
               within=0.005, why=GENERATED),
         cannot("fmdp.fig9.uneven", "Section 6, unknown group", "Figure 9 with a list on which people are registered unevenly", None,

@@ -222,10 +222,9 @@ def table_1() -> tuple[PrintedItem, ...]:
                "The text prints the other four only.", ours=[crowds[1], crowds[5]]),
         judge("mscore.d.noquasi", "Section 3.4", "D of each row without quasi-identifiers: the size of the published table",
               [6] * 6, [int(crowd) for crowd in without.weighed.crowds]),
-        judge("mscore.df", "Section 3.4", "the distinguishing factor is from 0 to 1, and lower where a person is harder to find",
-              [0, 1], [min(crowds), max(crowds)],
-              why="The paper contradicts itself: the same section gives D1 = 2 and D3 = 3, and divides by D. Ours is that D, the number of people "
-              "alike in the source, from 1 up; 1/D is what the sentence describes."),
+        cannot("mscore.df", "Section 3.4", "the distinguishing factor is from 0 to 1, and lower where a person is harder to find", [0, 1],
+               "The paper says that it is not easily acquired, and approximates it by D, which counts people alike and is 1 or more. What comes "
+               "nearest is 1/D, for Table 1(B).", ours=[1 / max(crowds), 1 / min(crowds)]),
         judge("mscore.rrs.cap", "Definition 5", "largest raw record score: the sum of sensitivities is bounded at", 1,
               round(float(capped.record_score * capped.weighed.crowds[0]), 9),
               note=f"With our f the first row of Table 1(A) sums {' and '.join(weights)}."),
