@@ -97,6 +97,15 @@ def test_what_may_be_known_is_no_other() -> None:
     assert guessed("xyz", MANY)[0] == guessed("xyz", WHOLE)[0] == "sensitive"
 
 
+def test_record_numbers_written_like_codes_of_diseases_name_people() -> None:
+    numbers = [f"P{number:04d}" for number in range(300)]
+    assert guessed("patient", numbers, share_unique=1.0, records=300)[0] == "identifier"
+    assert guessed("pat_id", numbers, share_unique=0.0, records=1_200)[0] == "identifier"
+    for name in ("code", "cause", "pat_id"):
+        few = numbers[:20] if name == "pat_id" else numbers
+        assert guessed(name, few, share_unique=0.1, records=1_200)[0] == "sensitive"
+
+
 def test_what_is_the_same_for_everybody_is_drafted_by_its_name_and_else_costs_nothing() -> None:
     assert guessed("xyz", ["a"])[0] == guessed("xyz", [])[0] == "quasi"
     assert guessed("diagnosis", ["flu"])[0] == "sensitive"

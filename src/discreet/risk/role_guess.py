@@ -21,6 +21,7 @@ NEARLY_ALL = 0.95
 FEW = 20
 """So many distinct values are categories, whatever they are."""
 RECORD_NUMBER = re.compile(r"(?i)(^|[a-z_ .-])(id|nr|no|num|number|nummer|numero|numer|key|code)[_ .-]?\d*$")
+CALLED_CODE = re.compile(r"(?i)(key|code)[_ .-]?\d*$")
 LONGEST_MASK, SHORTEST_CODE = 64, 3
 """Characters of codes that are hidden one by one."""
 OLDEST, TOP_CODE = 120, 90
@@ -213,12 +214,15 @@ def _role(name: str, word: Word | None, shape: Shape, *, share_unique: float, re
     own = shape.looks == "text" and share_unique >= NEARLY_ALL and records >= ENOUGH_ROWS
     if word is not None and word.sure and not (own and word.role == "sensitive"):
         return _by_name(word, shape, records=records)
-    if shape.looks == "text" and (shape.written_as(ICD) or shape.written_as(ATC)):
+    numbered = RECORD_NUMBER.search(name) is not None or (word is not None and word.role == "identifier")
+    numbered = numbered and many and distinct >= records / 50 and (shape.whole or shape.numbers is None)
+    # Record numbers such as P0001 are written like codes of diseases, which repeat, and are called codes themselves.
+    record = own or (numbered and CALLED_CODE.search(name) is None)
+    if shape.looks == "text" and not record and (shape.written_as(ICD) or shape.written_as(ATC)):
         return Guess("sensitive", "each value looks like a code of a disease or a drug")
     if shape.looks == "date" or shape.years:
         return Guess("quasi", "dates are often known from elsewhere")
-    numbered = RECORD_NUMBER.search(name) is not None or (word is not None and word.role == "identifier")
-    if numbered and many and distinct >= records / 50 and (shape.whole or shape.numbers is None):
+    if numbered:
         return Guess("identifier", "its name and its many values are those of numbers or names of records")
     if share_unique >= NEARLY_ALL and records > 1 and _alone(shape, share_unique=share_unique, records=records):
         return Guess("identifier", f"{percent(share_unique)} of people have a value of their own")
