@@ -62,6 +62,16 @@ def test_a_result_is_reduced_in_three_ways(folder: Path, way: str, rows: int, em
     assert json.loads(twice.stdout)["before"] == pytest.approx(found["after"]), "a coarse result is known again"
 
 
+def test_cells_without_a_value_are_not_counted_as_emptied(folder: Path) -> None:
+    text = (folder / "few.csv").read_text().splitlines()
+    (folder / "few.csv").write_text("\n".join([*text[:-1], text[-1].rpartition(",")[0] + ","]) + "\n")
+    for limit, emptied in (("inf", 0), ("0", 3)):
+        done = run(folder, "reduce", "few.csv", *OPTIONS, "--limit", limit, "--cells", "--out", "less.csv", "--json")
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        assert (found["limit"], found["empty_cells"]) == ("inf" if limit == "inf" else 0.0, emptied)
+
+
 def test_a_result_that_scores_exactly_the_limit_is_within_it(folder: Path) -> None:
     """Programmer, DC, Male: 0.1 + 0.1 of one person; the limit is given as decimals."""
     done = run(folder, "reduce", "few.csv", *OPTIONS, "--limit", "0.2", "--x", "inf", "--out", "less.csv", "--json")

@@ -271,3 +271,10 @@ def test_equal_functions_share_what_was_prepared() -> None:
 
 def test_the_generated_cells_reach_every_case() -> None:
     assert set(CELLS) >= {*QUASI, *TABLES}
+
+
+def test_an_empty_result_scores_nothing_with_an_entity_too() -> None:
+    source = prepare([{"id": 1, "job": "Lawyer", "account": "Gold"}], ["job"], entity="id")
+    assert score([], source=source, sensitivity=F, entity="id").value == 0
+    with pytest.raises(ColumnError):
+        score([{"job": "Lawyer"}], source=source, sensitivity=F, entity="id")

@@ -122,13 +122,13 @@ class ReducedResult:
     given: int
     """Rows before."""
     empty_cells: int
-    """Sensitive cells that are empty now."""
+    """Sensitive cells that were emptied; those that had no value are not among them."""
 
     def words(self) -> str:
         """What was done, for people."""
         return {
             "rows": f"{len(self.rows):,} of {self.given:,} rows are left.",
-            "cells": f"All {len(self.rows):,} rows are left; {self.empty_cells:,} sensitive cells are empty now.",
+            "cells": f"All {len(self.rows):,} rows are left; {self.empty_cells:,} sensitive cells were emptied.",
             "generalise": f"All {len(self.rows):,} rows are left, with coarser quasi-identifiers.",
         }[self.way]
 
@@ -144,7 +144,11 @@ def reduced(
     else:
         rows = {"rows": reduce_rows, "cells": reduce_cells}[way](result, source=as_given, limit=limit, **settings)
         after = score(rows, source=as_given, **settings).value if rows else 0.0
-    empty = sum(row.get(name) is None for row in rows for name in before.plan.sensitive) if way == "cells" else 0
+    empty = 0
+    if way == "cells":
+        columns = columns_of(result)
+        missing = sum(result_formats.labels(columns.cells(name)).count(None) for name in before.plan.sensitive)
+        empty = sum(row.get(name) is None for row in rows for name in before.plan.sensitive) - missing
     # Sums of floats may come out the least bit above a limit that they are at.
     after = min(after, limit) if within(after, limit) else after
     return ReducedResult(way, limit, before.value, after, rows, before.rows, empty)

@@ -131,7 +131,7 @@ class Scorer:
         """Score of decoded columns; with `entity`, rows of one entity count as one."""
         plan = self.plan((*columns.names, *known.names))
         rows, first, owners = columns.rows, None, None
-        if entity is not None:
+        if entity is not None and (columns.names or rows):  # an empty list of dictionaries names no columns
             first, owners, rows = _entities(columns, entity)
         weights = []
         for name, table in plan.weighing:

@@ -234,7 +234,7 @@ def reduce(
     return CommandResult(
         lambda: {
             "way": way,
-            "limit": limit,
+            "limit": "inf" if limit == math.inf else limit,
             "before": found.before,
             "after": found.after,
             "rows": {"given": found.given, "left": len(found.rows)},
