@@ -135,6 +135,8 @@ class LeakStage:
 
     def accused_by_claims(self, claims: Sequence[tuple[Label, ...]]) -> frozenset[int]:
         """The recipients that claims about these classes name."""
+        if not claims:
+            return frozenset()
         rows = [dict(zip(self.quasi, label, strict=True)) for label in claims]
         return self._places(trace_claims(self.traceable, rows).accused)
 
