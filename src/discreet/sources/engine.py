@@ -166,8 +166,10 @@ class Engine(Protocol):
         along, each a positive number.
         """
 
-    def count_each(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Histogram]:
-        """People per distinct value of each column alone, one column after the other."""
+    def count_each(
+        self, names: Sequence[str], *, weight: str | None = None, beside: Sequence[str] = ()
+    ) -> Iterator[Histogram]:
+        """People per distinct value of each column alone, or of it and those `beside` it, one column after the other."""
 
     def tallies(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Tally]:
         """People per value of each column alone, as far as a profile needs it: see `Tally`."""
@@ -322,9 +324,11 @@ def columnwise(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Cells:
     return {name: list(cells) for name, cells in zip(names, columns, strict=True)}
 
 
-def one_by_one(engine: Engine, names: Sequence[str], weight: str | None) -> Iterator[Histogram]:
+def one_by_one(
+    engine: Engine, names: Sequence[str], weight: str | None, beside: Sequence[str] = ()
+) -> Iterator[Histogram]:
     """Columns counted by a statement each, where the number of others does not matter."""
-    return (engine.count([name], weight=weight) for name in names)
+    return (engine.count(tuple(dict.fromkeys([name, *beside])), weight=weight) for name in names)
 
 
 def counted_tallies(engine: Engine, names: Sequence[str], weight: str | None) -> Iterator[Tally]:

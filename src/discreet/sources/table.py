@@ -201,10 +201,8 @@ class Table:
 
     def each(self, names: Sequence[str]) -> Iterator[Classes]:
         """People per value of each column alone; faster than `classes` per column."""
-        if self.person:
-            self.require([*names, *self.person])
-            return (self._people(*self._count([name])) for name in names)
-        return (self._people(histogram) for histogram in self._alone(names))
+        counted = self._count_each(names) if self.person else ((one, None) for one in self._alone(names))
+        return (self._people(histogram, people) for histogram, people in counted)
 
     def hierarchies(self, names: Sequence[str]) -> dict[str, Hierarchy]:
         """The hierarchy of each column over its values; values outside stop with one error for all columns.
@@ -227,7 +225,7 @@ class Table:
         """People per value of each column alone, as yet without its hierarchy."""
         self.require([*names, *self._weight, *self.person])
         if self.person:
-            return map(self._holders, names)
+            return (self._held(*counted) for counted in self._count_each(names))
         return self.engine.count_each(names, weight=self.policy.count if self.policy else None)
 
     def rule(self, name: str) -> Rule:
@@ -244,7 +242,7 @@ class Table:
         self.require([*names, *self._weight, *self.person])
         tallies = self.engine.tallies(names, weight=self.policy.count if self.policy else None)
         # With the first column an engine may read all of them.
-        found = map(self._tally, names) if self.person else tallies
+        found = (self._tally(*one) for one in self._count_each(names)) if self.person else tallies
         for tally in self._steps.each(found, len(names), first=1 + len(names) / 2):
             if not tally.people:
                 raise EmptySource(f"There is nobody in {self.name}.", remedy="Give a table with at least one row.")
@@ -312,33 +310,35 @@ class Table:
         """What the engine counts by some columns; and whose rows they are, if anybody has several."""
         if not self.person:
             return self.engine.count(names, weight=self.policy.count if self.policy else None), None
-        counted = self.engine.count(tuple(dict.fromkeys([*names, *self.person])))
+        return self._owned(names, self.engine.count(tuple(dict.fromkeys([*names, *self.person]))))
+
+    def _count_each(self, names: Sequence[str]) -> Iterator[tuple[Histogram, Ints | None]]:
+        """The same for each column alone; a file is parsed once for many of them."""
+        self.require([*names, *self.person])
+        return map(self._owned, ([name] for name in names), self.engine.count_each(names, beside=self.person))
+
+    def _owned(self, names: Sequence[str], counted: Histogram) -> tuple[Histogram, Ints | None]:
         people = self._whose(counted)
-        histogram = Histogram({name: counted.columns[name] for name in names}, counted.counts)
         # With one row each, people are rows: nothing has to be remembered about them.
         several = len(people) and int(people.max()) + 1 < int(counted.counts.sum())
-        return histogram, people if several else None
+        return Histogram({name: counted.columns[name] for name in names}, counted.counts), people if several else None
 
     def _whose(self, counted: Histogram) -> Ints:
         """A number for the person of each tuple."""
         columns = {name: counted.columns[name] for name in self.person}
         return number_people(columns, counted.counts, source=self.name, known=self._spelt)
 
-    def _tally(self, name: str) -> Tally:
+    def _tally(self, histogram: Histogram, people: Ints | None) -> Tally:
         """One column alone, its values counted by the people who hold them."""
-        histogram, people = self._count([name])
         alone = Classes.from_histogram(histogram, people=people)
-        tally = Tally.of(self._held(name, histogram, people))
-        return replace(tally, people=alone.records, unique=alone.people(alone.sizes == 1))
+        unique = alone.people(alone.sizes == 1)
+        return replace(Tally.of(self._held(histogram, people)), people=alone.records, unique=unique)
 
-    def _holders(self, name: str) -> Histogram:
-        """Distinct people per value of one column."""
-        return self._held(name, *self._count([name]))
-
-    def _held(self, name: str, histogram: Histogram, people: Ints | None) -> Histogram:
+    def _held(self, histogram: Histogram, people: Ints | None) -> Histogram:
         if people is None:
             return histogram
-        coded, values = histogram.columns[name], np.arange(len(histogram.columns[name].values))
+        ((name, coded),) = histogram.columns.items()
+        values = np.arange(len(coded.values))
         held = Members(coded.codes, people, histogram.counts).over(values)
         return Histogram({name: Coded(coded.values, values)}, held.sizes(len(values)))
 

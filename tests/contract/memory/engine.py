@@ -68,9 +68,11 @@ class MemoryEngine(LocalOutput):
         people = Histogram.from_rows(by, [(*cells, people) for cells, people in tuples.items()])
         return people if survey is None else replace(people, weights=np.array([float(sums[key]) for key in tuples]))
 
-    def count_each(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Histogram]:
+    def count_each(
+        self, names: Sequence[str], *, weight: str | None = None, beside: Sequence[str] = ()
+    ) -> Iterator[Histogram]:
         """People per distinct value of each column alone."""
-        return one_by_one(self, names, weight)
+        return one_by_one(self, names, weight, beside)
 
     def tallies(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Tally]:
         """People per value of each column alone."""

@@ -208,13 +208,16 @@ class DuckDBEngine(LocalOutput):
             coded = {name: fetched(arrays[f"c{place}"], self._types[name]) for place, name in enumerate(by)}
             return histogram(coded, arrays)
 
-    def count_each(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Histogram]:
+    def count_each(
+        self, names: Sequence[str], *, weight: str | None = None, beside: Sequence[str] = ()
+    ) -> Iterator[Histogram]:
         if len(self.fields) <= WIDE or not self.view.private:
-            yield from one_by_one(self, names, weight)
+            yield from one_by_one(self, names, weight, beside)
             return
         with translated(self.name):
-            for part, relation in self._parts(names, weight):
-                yield from (self._count([name], weight, relation=relation) for name in part)
+            for part, relation in self._parts(names, weight, beside):
+                for name in part:
+                    yield self._count(tuple(dict.fromkeys([name, *beside])), weight, relation=relation)
 
     def tallies(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Tally]:
         with translated(self.name):
@@ -229,7 +232,9 @@ class DuckDBEngine(LocalOutput):
                     whole = None if many else self._whole_tally(name, weight, relation)
                     yield whole or self._summary(name, weight, relation)
 
-    def _parts(self, names: Sequence[str], weight: str | None) -> Iterator[tuple[Sequence[str], str]]:
+    def _parts(
+        self, names: Sequence[str], weight: str | None, beside: Sequence[str] = ()
+    ) -> Iterator[tuple[Sequence[str], str]]:
         """Columns and the relation to count them in: a text file is parsed once for many columns."""
         if weight is not None:
             self._check_weight(weight)
@@ -242,7 +247,9 @@ class DuckDBEngine(LocalOutput):
         try:
             for start in range(0, len(names), PART_COLUMNS):
                 part = names[start : start + PART_COLUMNS]
-                columns = ", ".join(quote(name) for name in dict.fromkeys([*part, *([weight] if weight else [])]))
+                columns = ", ".join(
+                    quote(name) for name in dict.fromkeys([*part, *beside, *([weight] if weight else [])])
+                )
                 self.view.run(f"CREATE OR REPLACE TEMP TABLE {PART} AS SELECT {columns} FROM {RELATION}")
                 yield part, PART
         finally:

@@ -100,8 +100,10 @@ class PostgresEngine(LocalOutput):
             return people
         return replace(people, weights=np.array([row[-1] or 0.0 for row in rows], dtype=np.float64))
 
-    def count_each(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Histogram]:
-        return one_by_one(self, names, weight)
+    def count_each(
+        self, names: Sequence[str], *, weight: str | None = None, beside: Sequence[str] = ()
+    ) -> Iterator[Histogram]:
+        return one_by_one(self, names, weight, beside)
 
     def tallies(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Tally]:
         return counted_tallies(self, names, weight)

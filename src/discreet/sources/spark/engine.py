@@ -105,8 +105,10 @@ class SparkEngine:
         weights = None if survey is None else np.asarray(counted.column("s").to_numpy(), dtype=np.float64)
         return Histogram(columns, whole_numbers(counted.column("n")), weights)
 
-    def count_each(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Histogram]:
-        return one_by_one(self, names, weight)
+    def count_each(
+        self, names: Sequence[str], *, weight: str | None = None, beside: Sequence[str] = ()
+    ) -> Iterator[Histogram]:
+        return one_by_one(self, names, weight, beside)
 
     def tallies(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Tally]:
         return counted_tallies(self, names, weight)

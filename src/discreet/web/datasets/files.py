@@ -195,9 +195,11 @@ class WatchedEngine:
         self.counted()
         return histogram
 
-    def count_each(self, names: Sequence[str], *, weight: str | None = None) -> Iterator[Histogram]:
+    def count_each(
+        self, names: Sequence[str], *, weight: str | None = None, beside: Sequence[str] = ()
+    ) -> Iterator[Histogram]:
         """People per distinct value of each column alone."""
-        for histogram in self.engine.count_each(names, weight=weight):
+        for histogram in self.engine.count_each(names, weight=weight, beside=beside):
             self.counted()
             yield histogram
 
