@@ -102,10 +102,10 @@ def test_own_audits_and_earlier_incidents(made: Made) -> None:
     claims[::2].write_csv(first)
     claims[1::2].write_csv(second)
     claims.write_csv(whole)
-    both = json.loads(call(made, "claims", second, "--earlier", first, "--json").stdout)
+    both = json.loads(call(made, "claims", second, "--earlier", first, "--alone", "--json").stdout)
     assert both["accused"] == ["south"]
     assert len(both["incidents"]) == 2
-    none = call(made, "claims", whole, "--exclude", whole)
+    none = call(made, "claims", whole, "--exclude", whole, "--alone")  # what counted once is not taken back
     assert none.returncode == 0
     assert "Nobody is accused" in none.stdout
 

@@ -151,7 +151,8 @@ def trace_claims(
     incidents: list[tuple[int, ...]] = []
     seen: set[int] = set()
     for marks in [marks for incident in earlier for marks in _marks_of_incident(traceable, incident, audits)]:
-        incidents.append(tuple(sorted(set(marks) - seen)))
+        if further := set(marks) - seen:  # an earlier look at the same claims is no further incident
+            incidents.append(tuple(sorted(further)))
         seen.update(marks)
     incidents.append(tuple(sorted(set(places.marks) - seen - audits)))
     hit = np.array(incidents[-1], dtype=np.int64)
