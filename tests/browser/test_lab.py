@@ -102,7 +102,7 @@ def test_several_numbers_in_one_field_are_shown_at_once(place: Place, visit: Vis
 def test_tables_that_were_opened_stay_open(place: Place, visit: Visit) -> None:
     page = visit("auditor")
     page.goto("/lab")
-    page.locator("#strip summary").click()
+    page.locator("#strip summary").get_by_text("Show the table").click()
     page.get_by_role("slider", name="Gain").press("ArrowRight")
     expect(page.locator(".headline")).to_contain_text("can gain 10,000")
     expect(page.locator("#strip table")).to_be_visible()

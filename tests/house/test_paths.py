@@ -122,9 +122,9 @@ def test_release_and_trace(state: Path, walk: Walk, tmp_path: Path) -> None:
         "--population-source", "generated", "--population-licence", "none", "--counts-only", "--sign-off", "DPO-1",
     )  # fmt: skip
     recipients = ("--recipient", "north", "--recipient", "south", "--suppression", 0.2, "--force", "--format", "csv")
-    store = ("--store", tmp_path / "store.db")
     for recording, name in ((nullcontext(), "before"), (walk, "spring")):
         copies = tmp_path / name
+        store = ("--store", tmp_path / f"{name}.db")  # a second release of a data set is planned in another way
         with recording:
             command("release", "make", *data, "--name", name, *recipients, *answers, "--out", copies, *store)
             command("trace", "leak", copies / "south" / "data.csv", "--release", name, *store)

@@ -23,6 +23,7 @@ from discreet.errors import (
     SourceUnreadable,
     UsageError,
 )
+from discreet.sources import duckdb_scratch
 
 CANARY = "Zaphod-1952"
 POLICY = discreet.Policy.from_dict({"columns": {"name": {"role": "quasi"}, "age": {"role": "quasi"}}})
@@ -124,6 +125,7 @@ def test_a_copy_made_for_reading_does_not_stay(write: Any, tmp_path: Path, monke
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    monkeypatch.setattr(duckdb_scratch, "_own", {})
     policy = discreet.Policy.from_dict({"data": {"encoding": "latin-1"}, "columns": {"name": {"role": "quasi"}}})
     table = discreet.read(write("a.csv", GOOD.encode("latin-1")), policy=policy)
     assert table.records == 2

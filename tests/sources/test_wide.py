@@ -23,7 +23,7 @@ from discreet.sources.files.csv_dialect import check_header
 from tests.risk.strategies import few, some
 
 FEW, MANY = MOST_COLUMNS // 4, MOST_COLUMNS
-STEEPEST = 8
+STEEPEST = 10
 """Times the work that four times as many columns may make: 4 when it is linear, 16 when it is quadratic."""
 
 

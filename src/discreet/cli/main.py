@@ -292,6 +292,8 @@ def in_good_order() -> Iterator[None]:
     try:
         yield
     except StopSignal:
+        if (scratch := sys.modules.get("discreet.sources.duckdb_scratch")) is not None:
+            scratch.remove_private_place()  # a signal ends the process without its usual cleaning up
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.raise_signal(signal.SIGTERM)
     finally:

@@ -130,13 +130,14 @@ def private_place() -> Path:
         os.close(lock)
     _own.clear()
     _own[process] = folder
-
-    def remove() -> None:
-        if os.getpid() == process:
-            shutil.rmtree(folder, ignore_errors=True)
-
-    atexit.register(remove)
+    atexit.register(remove_private_place)
     return folder
+
+
+def remove_private_place() -> None:
+    """Remove the folder of this process; one that a signal ends does so before."""
+    if (folder := _own.pop(os.getpid(), None)) is not None:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def spill_folder() -> Path:

@@ -20,6 +20,7 @@ import pytest
 
 import discreet
 from discreet.errors import ColumnError, DiscreetError, EmptySource, SourceUnreadable, UsageError
+from discreet.sources import duckdb_scratch
 
 CANARY = "Zaphod-1952"
 PEOPLE = {"name": ["Anna", "Jörg", CANARY], "age": ["39", "40", "41"]}
@@ -237,11 +238,15 @@ def test_private_copies_go_with_the_table(write: Any, tmp_path: Path, monkeypatc
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    monkeypatch.setattr(duckdb_scratch, "_own", {})
     table = discreet.read(write("nested.zip", READ["nested.zip"]), policy=POLICY)
     assert table.records == 3
     (folder,) = scratch.iterdir()
     assert folder.stat().st_mode & 0o777 == 0o700
+    assert {path.suffix for path in scratch.rglob("*") if path.is_file()} > {""}
     del table
+    assert [path.name for path in scratch.rglob("*") if path.is_file()] == [duckdb_scratch.LOCK]
+    duckdb_scratch.remove_private_place()
     assert list(scratch.iterdir()) == []
 
 

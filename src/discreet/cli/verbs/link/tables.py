@@ -126,6 +126,7 @@ def add(project: Path, source: str, like: str) -> CommandResult:
 
 
 def step_after(project: Path, *, encoded: bool) -> str:
+    """The command that usually follows: encoded pairs are reviewed by nobody."""
     return (
         f"discreet link export {project} --out FOLDER --keys"
         if encoded
