@@ -15,7 +15,9 @@ import psycopg
 import pytest
 
 from discreet.gateway import parse_upstream
+from discreet.gateway.enforcement.cells import CellRunner
 from discreet.gateway.own_connection import OwnRun
+from discreet.gateway.statistics import quantities
 from discreet.policy import Policy
 from tests.gateway.governed import Guarding
 from tests.gateway.questions.study import NOISED, POLICY, USERS, furnish
@@ -103,6 +105,7 @@ SMALL = [
     "SELECT CASE WHEN born = {born} AND ward = {ward} AND zip = '{zip}' THEN 1 ELSE 2 END AS g, sex, avg(income), count(*) FROM study.patients GROUP BY GROUPING SETS ((1), (1, 2))",
     "SELECT p.born, p.ward, p.zip, avg(p.income), count(*) FROM study.patients p JOIN study.visits v ON v.patient = p.id GROUP BY 1, 2, 3",
     "SELECT p.born, p.ward, p.zip, count(*) FILTER (WHERE p.smoker) FROM study.patients p CROSS JOIN generate_series(1, 20) s(s) GROUP BY 1, 2, 3",
+    "SELECT CASE WHEN born = {born} AND ward = {ward} AND zip = '{zip}' THEN 1 ELSE 2 END AS g, sex, diagnosis, percentile_cont(0.5) WITHIN GROUP (ORDER BY income) FROM study.patients p JOIN study.visits v ON v.patient = p.id GROUP BY GROUPING SETS ((1, 3), (1, 2, 3))",
     "SELECT zip, count(*), count(*) FILTER (WHERE born = {born} AND ward = {ward} AND diagnosis = 'I10') FROM study.patients GROUP BY 1",
     "SELECT born, ward, zip, count(*), string_agg(plan, ','), avg(income) FROM study.patients GROUP BY 1, 2, 3",
 ]
@@ -211,3 +214,62 @@ def test_the_time_of_a_statistic_is_blurred(study: tuple[str, Guarding], monkeyp
     assert len(waited) == 100
     assert 0.001 < statistics.stdev(waited) < 0.004
     assert min(waited) > 0
+
+
+LONG = "x" * 900
+HIDDEN = f"CASE diagnosis WHEN 'B20' THEN '{LONG}' WHEN 'E11' THEN 'z' ELSE 'y' END"
+CELLS = [
+    f"SELECT count(*), percentile_cont(0.5) WITHIN GROUP (ORDER BY income) FROM study.patients WHERE ward = 99 GROUP BY {HIDDEN}",
+    f"SELECT sex, avg(income), percentile_cont(0.5) WITHIN GROUP (ORDER BY pressure) FROM study.patients WHERE ward = 99 GROUP BY 1, {HIDDEN}",
+    f"SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY income) FROM study.patients WHERE ward = 99 GROUP BY GROUPING SETS ((diagnosis), (sex, diagnosis), (smoker, {HIDDEN}))",
+    f"SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY income) FROM study.patients p JOIN study.visits v ON v.patient = p.id WHERE ward = 99 GROUP BY {HIDDEN}",
+]
+
+
+@pytest.mark.parametrize("most", [6, 60])
+@pytest.mark.parametrize("text", CELLS)
+def test_cells_that_are_hidden_are_no_work(
+    study: tuple[str, Guarding], monkeypatch: pytest.MonkeyPatch, text: str, most: int
+) -> None:
+    """Who is in which small sensitive group changes no row that the gateway reads and no byte that it names."""
+    work: list[int] = []
+    ask, named, cell = OwnRun.ask, quantities.name_of, CellRunner._cell
+
+    def asked(self: OwnRun, sql: str, *values: Any, **more: Any) -> Any:
+        rows = ask(self, sql, *values, **more)
+        work.append(len(rows))
+        return rows
+
+    def names(*parts: str) -> bytes:
+        work.append(sum(len(one) for one in parts if len(one) > 100))
+        return named(*parts)
+
+    def celled(self: CellRunner, *args: Any) -> Any:
+        work.append(-1)
+        return cell(self, *args)
+
+    monkeypatch.setattr(OwnRun, "ask", asked)
+    monkeypatch.setattr(CellRunner, "_cell", celled)
+    for where in ("statistics.noise", "statistics.answers", "statistics.quantities", "enforcement.cells"):
+        monkeypatch.setattr(f"discreet.gateway.{where}.name_of", names)
+    found = []
+    with psycopg.connect(study[0], autocommit=True) as direct:
+        direct.execute("CREATE TABLE aside.before AS SELECT * FROM study.patients")
+        alike = f"ward = 99, sex = 'F', smoker = false, diagnosis = CASE WHEN id <= {most} THEN 'I10' ELSE 'E11' END"
+        try:
+            direct.execute(f"UPDATE study.patients SET {alike} WHERE id <= {most + 2}".encode())
+            for sick in ("E11", "B20"):
+                direct.execute(f"UPDATE study.patients SET diagnosis = '{sick}' WHERE id = {most + 1}".encode())
+                with psycopg.connect(study[1].url(USERS[0]), autocommit=True) as session:
+                    session.execute(text.encode())
+                    work.clear()
+                    shown = session.execute(text.encode()).fetchall()
+                    found.append((len(shown), tuple(work)))
+        finally:
+            direct.execute(
+                "UPDATE study.patients p SET (ward, sex, smoker, diagnosis) = (b.ward, b.sex, b.smoker, b.diagnosis) "
+                "FROM aside.before b WHERE b.id = p.id"
+            )
+            direct.execute("DROP TABLE aside.before")
+    assert found[0] == found[1]
+    assert bool(found[0][0]) == (most == 60)

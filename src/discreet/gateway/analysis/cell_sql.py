@@ -49,12 +49,14 @@ class CellSql:
         rows: int,
         *,
         smallest: int = 0,
+        least: int = 0,
     ) -> None:
-        """With `smallest`, people are left out whose cells all have fewer."""
+        """With `smallest`, people are left out whose cells all have fewer; with `least`, sensitive cells that have fewer."""
         self._statistic, self._part, self._question, self._bounds = statistic, part, question, bounds
         self._resolved: Resolved = statistic.resolved
         self._once, self._most = statistic.person.once, rows
         self._smallest = smallest
+        self._least = least if any(place in statistic.hidden for one in self._sets() for place in one) else 0
         self._columns: dict[str, str] = {}
         self._sums: dict[str, str] = {}
         leaves = {alias for alias, _ in self._resolved.sensitive(self._spoken)} - {*self._resolved.lookups}
@@ -187,8 +189,8 @@ class CellSql:
         select = self._statistic.select
         return select.items, select.where, self._statistic.groups, tuple(self._statistic.aggregates)
 
-    def _source(self, *, ordered: bool = False) -> str:
-        """The rows, each with all that is asked of it."""
+    def _source(self, *, ordered: bool = False, sets: int = 1) -> str:
+        """The rows, each with all that is asked of it; of several sets the server would work it out before it leaves rows out."""
         person = self._statistic.person
         kind = self._resolved.sources[person.columns[0].table].columns[person.columns[0].name]
         single = kind if len(person.columns) == 1 else "text"
@@ -202,14 +204,14 @@ class CellSql:
         self._hash = f"pg_catalog.hashint8extended(k, {hashed})" if self._merged else hashed
         columns = [f"{sql} AS {name}" for sql, name in self._columns.items()]
         if self._merged:
-            return self._brought_together(columns)
+            return self._brought_together(columns, " OFFSET 0" * (sets > 1))
         columns += [f"{sql} AS g{place}" for place, sql in enumerate(self._groups)]
         # Work on public columns and on several is done for every row, and not only where a sensitive condition holds.
         quantities = self._question.quantities
         fence = any(len(one.measures) > 1 or not all(it.sensitive for it in one.measures) for one in quantities)
         listed = ", ".join([*columns, f"{self.person} AS p"])
         row = f"ROW({', '.join([self.person, *self._columns])})"
-        order = f" ORDER BY {hash_of(row, '', SEED)}" * ordered + " OFFSET 0" * (fence or ordered)
+        order = f" ORDER BY {hash_of(row, '', SEED)}" * ordered + " OFFSET 0" * (fence or ordered or sets > 1)
         return f"(SELECT {listed} FROM {self.relation} WHERE {self._kept}{order}) AS r"
 
     @property
@@ -221,7 +223,7 @@ class CellSql:
         ]
         return f"({self.where}) AND ({' OR '.join(cells)})" if cells else self.where
 
-    def _brought_together(self, columns: list[str]) -> str:
+    def _brought_together(self, columns: list[str], fence: str) -> str:
         """Joined rows as one for each sensitive row and public group.
 
         Else a join that repeats somebody would repeat the work on their values, and its time would tell of them alone.
@@ -247,7 +249,7 @@ class CellSql:
         outer = [f"{self._groups[place]} AS g{place}" for place in hidden]
         outer += [f"k.g{place}" for place in range(len(self._groups)) if place not in hidden]
         outer += [f"k.{name}" for name in ("p", "k", *self._sums.values())]
-        return f"(SELECT {', '.join([*columns, *outer])} FROM {source}) AS r"
+        return f"(SELECT {', '.join([*columns, *outer])} FROM {source}{fence}) AS r"
 
     def _summed(self, letter: str, sql: str) -> str:
         """A public number of the rows that are brought together."""
@@ -313,7 +315,7 @@ class CellSql:
         sets = self._sets()
         finest = tuple(sorted({one for some in sets for one in some}))
         counts = all(one.name == "count" and not one.distinct for one in self._question.exact)
-        return self._once and len(sets) > 1 and finest in sets and counts
+        return self._once and len(sets) > 1 and finest in sets and counts and not self._least
 
     def moments(self) -> str:
         """Per cell: mask, groups, people, who, and the quantities but for bins; then what is exact, if it fits."""
@@ -323,15 +325,15 @@ class CellSql:
         sums = ("sum", "square", "product")
         values = {place: self._added(one) if one.tag in sums else "" for place, one in enumerate(plain)}
         exact = [self._exact(one) for one in self._question.exact] if not self._apart else []
-        source = self._source()
         sets = [max(self._sets(), key=len)] if self.adds_up else self._sets()
+        source = self._source(sets=len(sets))
         if self._once:
             numbers = [self._one_row(one, filters[place], values[place]) for place, one in enumerate(plain)]
             named = "" if self._named else " FILTER (WHERE p IS NOT NULL)"
             who = f"CAST(pg_catalog.bit_xor({self._hash}){named} AS text)"
             mask = "0" if self.adds_up else self._mask
             outputs = [mask, *self._labels, "count(p)", who, *numbers, *exact]
-            return f"SELECT {', '.join(outputs)} FROM {source}{self._grouped(sets)}"
+            return f"SELECT {', '.join(outputs)} FROM {source}{self._grouped(sets)}{self._having(mask)}"
         inner, outer = [], []
         for place, one in enumerate(plain):
             where = " AND ".join(filters[place])
@@ -353,7 +355,14 @@ class CellSql:
         who = f"CAST(pg_catalog.bit_xor(pg_catalog.hashtextextended(CAST(h AS text), {SEED})) AS text)"
         outputs = ["m", *self._labels, "count(p)", who, *outer]
         grouping = f" GROUP BY {', '.join(['m', *groups])}" if groups else " GROUP BY m"
-        return f"SELECT {', '.join(outputs)} FROM ({inner_sql}) AS people{grouping}"
+        return f"SELECT {', '.join(outputs)} FROM ({inner_sql}) AS people{grouping}{self._having('m')}"
+
+    def _having(self, mask: str) -> str:
+        """Leaves out sensitive cells that are never shown: a row of each would take its time."""
+        if not self._least:
+            return ""
+        secret = sum(1 << (len(self._groups) - 1 - place) for place in self._statistic.hidden)
+        return f" HAVING count(p) >= {self._least} OR (({mask}) & {secret}) = {secret}"
 
     @property
     def _apart(self) -> bool:
@@ -382,17 +391,30 @@ class CellSql:
         place = self._summed("b", value) if self._merged and not measure.sensitive else self._column("b", value)
         where = " AND ".join(self._filter(quantity))
         filtered = f" FILTER (WHERE {where})" if where else ""  # in WHERE, other work would wait for it
-        source = self._source()
         sets = self._sets(public=False)
+        source = self._source(sets=len(sets))
         groups = [f"g{number}" for number in range(len(self._groups)) if self._present(number)]
         if self._once:
-            outputs = [self._mask, *self._labels, place, f"count(p){filtered}"]
-            return f"SELECT {', '.join(outputs)} FROM {source}{self._grouped(sets, place) or f' GROUP BY {place}'}"
+            cell = ", ".join([self._mask, *groups])
+            people = [f"sum(count(p)) OVER (PARTITION BY {cell}) AS people"] * bool(self._least)
+            outputs = [self._mask, *self._labels, place, f"count(p){filtered}", *people]
+            sql = f"SELECT {', '.join(outputs)} FROM {source}{self._grouped(sets, place) or f' GROUP BY {place}'}"
+            return self._large(sql)
         counted = f"LEAST({self._rows(filtered)}, {self._most}) AS n"
-        rows = ", ".join([f"{self._mask} AS m", *groups, f"{place} AS b", counted])
+        first = f"row_number() OVER (PARTITION BY {', '.join([self._mask, *groups, 'p'])})"
+        once = [f"CASE {first} WHEN 1 THEN 1 ELSE 0 END AS o"] * bool(self._least)
+        rows = ", ".join([f"{self._mask} AS m", *groups, f"{place} AS b", counted, *once])
         inner = f"SELECT {rows} FROM {source} WHERE p IS NOT NULL{self._grouped(sets, place, 'p')}"
-        outputs = ["m", *self._labels, "b", "COALESCE(sum(n), 0)"]
-        return f"SELECT {', '.join(outputs)} FROM ({inner}) AS people GROUP BY {', '.join(['m', *groups, 'b'])}"
+        people = [f"sum(sum(o)) OVER (PARTITION BY {', '.join(['m', *groups])}) AS people"] * bool(self._least)
+        outputs = ["m", *self._labels, "b", "COALESCE(sum(n), 0)", *people]
+        return self._large(f"SELECT {', '.join(outputs)} FROM ({inner}) AS x GROUP BY {', '.join(['m', *groups, 'b'])}")
+
+    def _large(self, histogram: str) -> str:
+        """Bins of the cells that have enough people."""
+        if not self._least:
+            return histogram
+        names = ", ".join(["m", *(f"l{place}" for place in range(len(self._groups))), "b", "n"])
+        return f"SELECT {names} FROM ({histogram}) AS c({names}, people) WHERE people >= {self._least}"
 
     def _one_row(self, quantity: Quantity, filters: list[str], added: str) -> str:
         filtered = f" FILTER (WHERE {' AND '.join(filters)})" if filters else ""

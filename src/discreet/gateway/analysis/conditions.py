@@ -49,8 +49,8 @@ _TRUTH = {
 _WHOLE = frozenset(("floor", "ceil", "ceiling", "trunc"))
 _SPELLINGS = frozenset(("lower", "upper", "initcap", "btrim", "ltrim", "rtrim"))
 _LARGEST = 10**9
-STEPS, LETTERS, HEAVY, REGULAR = 500, 2_000, 10, 50
-"""Most steps and letters of an expression; what a pattern or a function counts, and how much more a regular expression.
+STEPS, BYTES, HEAVY, REGULAR = 500, 2_000, 10, 50
+"""Most steps of an expression, and bytes of the texts of a statement; what a pattern or a function counts, and how much more a regular expression.
 
 The server forgets regular expressions beyond 32, and reading one again takes three hundred steps.
 """
@@ -90,14 +90,19 @@ def total(node: Any, grid: ConditionGrid) -> Any:
 
 def _quick(node: Any) -> None:
     """What takes long may take long for some values only, and its time would tell whose."""
-    letters = sum(len(one.text) for one in walk(node) if isinstance(one, Literal) and one.kind == "string")
-    if letters > LETTERS and not isinstance(node, Membership):
-        raise NotCovered(f"constants of more than {LETTERS:,} letters in all in one condition or group", "use fewer")
+    brief(node)
     if steps_of(node) > STEPS:
         raise NotCovered(
             f"a condition or group that is more than {STEPS} steps of work",
             "use IN, or a table of codes that is joined",
         )
+
+
+def brief(nodes: Any) -> None:
+    """Refuses long texts in conditions and groups: where they are worked on, they take time."""
+    texts = (one.text for one in walk(nodes) if isinstance(one, Literal))
+    if sum(len(one.encode("utf-8", "surrogatepass")) for one in texts) > BYTES:
+        raise NotCovered(f"texts of more than {BYTES:,} bytes in all beside sensitive columns", "use fewer")
 
 
 def steps_of(node: Any) -> int:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from discreet.gateway.analysis.aggregate_forms import fractions_apart
 from discreet.gateway.analysis.block_parts import Resolved, aggregates_of
 from discreet.gateway.analysis.condition_grid import ConditionGrid
-from discreet.gateway.analysis.conditions import canonical, steps_of, total
+from discreet.gateway.analysis.conditions import brief, canonical, steps_of, total
 from discreet.gateway.analysis.people import Person, nullable_of, parts_of, person_of, refuse_choice
 from discreet.gateway.analysis.terms import CellQuestion, Term, Terms
 from discreet.sql.fragment import (
@@ -153,6 +153,7 @@ def statistic_of(select: Select, resolved: Resolved, settings: StatisticSettings
     worked = {one.where for part in parts for question in part.questions for one in question.quantities}
     if sum(map(steps_of, worked)) + sum(steps_of(counted[place]) for place in hidden) > WORK:
         raise NotCovered(f"more than {WORK:,} steps of work on sensitive columns", "use several statements")
+    brief((*worked, *(counted[place] for place in hidden)))
     plain = tuple(one for place, one in enumerate(groups) if place not in hidden)
     refuse_choice(select, tuple(dict.fromkeys(public)), plain, resolved)
     alias = f"cells_{resolved.salt}"

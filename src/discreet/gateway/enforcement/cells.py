@@ -169,7 +169,8 @@ class CellRunner:
         return self._known
 
     def _sql(self, part: CellPart, question: CellQuestion, smallest: int = 0) -> CellSql:
-        return CellSql(self._statistic, part, question, self._bounds(), self._settings.rows, smallest=smallest)
+        rows, least = self._settings.rows, self._settings.smallest
+        return CellSql(self._statistic, part, question, self._bounds(), rows, smallest=smallest, least=least)
 
     def _fewest(self, part: CellPart, question: CellQuestion) -> tuple[int, bytes]:
         """People that a cell must have to be looked at, or 0 where all have; and its name."""
@@ -209,6 +210,7 @@ class CellRunner:
             asked = CellQuestion(question.where, [], question.exact) if mute else question
             counted[id(question)] = {} if mute and part.sensitive else self._counted(part, asked)
         for number in part.sets:
+            spelt = name_of("groups", *sorted(self._statistic.spelt[place] for place in self._hidden(number))).hex()
             shown: dict[Group, dict[Key, float | None]] = {}
             hidden: set[Group] = set()
             exact: dict[Group, dict[Key, str | None]] = {}
@@ -229,8 +231,9 @@ class CellRunner:
                 noised = self._answers.release(
                     admission,
                     at,
-                    [self._cell(part, number, group, one, cells) for group, one in chosen.items()],
+                    [self._cell(part, number, group, one, cells, spelt) for group, one in chosen.items()],
                     self._run.marks,
+                    self._charged(number, cells, spelt),
                 )
                 if isinstance(noised, AnswerRefused):
                     raise StatisticRefused(noised)
@@ -321,7 +324,13 @@ class CellRunner:
         return f"({','.join(map(_in_row, (value for place, value in enumerate(group) if place not in hidden)))})"
 
     def _cell(
-        self, part: CellPart, number: int, group: Group, one: _Counted, cells: Mapping[tuple[int, Group], _Counted]
+        self,
+        part: CellPart,
+        number: int,
+        group: Group,
+        one: _Counted,
+        cells: Mapping[tuple[int, Group], _Counted],
+        spelt: str,
     ) -> StatisticCell:
         """A cell as the noise knows it: the people it may tell about are those without its sensitive value."""
         statistic, mask = self._statistic, self._mask(number)
@@ -329,10 +338,27 @@ class CellRunner:
         label = self._label(number, group)
         if not part.sensitive:
             return StatisticCell(public, "", one.people, one.who, tuple(one.values), None, label)
-        own = [(statistic.spelt[place], group[place]) for place in self._hidden(number)]
-        wide = cells.get((mask | sum(1 << (len(group) - 1 - place) for place in statistic.hidden), public), one)
-        text = repr(sorted((name, "" if value is None else "=" + value) for name, value in own))
+        own = [group[place] for place in sorted(self._hidden(number), key=lambda place: statistic.spelt[place])]
+        wide = cells[mask | self._mask_of_hidden, public]
+        text = name_of(spelt, *("" if value is None else "=" + value for value in own)).hex()
         return StatisticCell(public, text, wide.people, wide.who, tuple(one.values), one.people, label)
+
+    @property
+    def _mask_of_hidden(self) -> int:
+        return sum(1 << (len(self._statistic.groups) - 1 - place) for place in self._statistic.hidden)
+
+    def _charged(
+        self, number: int, cells: Mapping[tuple[int, Group], _Counted], spelt: str
+    ) -> list[StatisticCell] | None:
+        """What is charged where groups are sensitive: public cells, whichever of their parts are shown."""
+        if not self._hidden(number):
+            return None
+        mask = self._mask(number) | self._mask_of_hidden
+        return [
+            StatisticCell(group, spelt, one.people, one.who, tuple(one.values), None, self._label(number, group))
+            for (its, group), one in cells.items()
+            if its == mask
+        ]
 
     def _worked(
         self, part: CellPart, values: Mapping[Key, float | None], exact: Mapping[Key, str | None]

@@ -251,10 +251,18 @@ class Answers:
     # -- once it was computed -----------------------------------------------------------------------------------
 
     def release(
-        self, admission: Admission, place: int, cells: Sequence[StatisticCell], ask: Ask
+        self,
+        admission: Admission,
+        place: int,
+        cells: Sequence[StatisticCell],
+        ask: Ask,
+        charged: Sequence[StatisticCell] | None = None,
     ) -> list[NoisedCell] | AnswerRefused:
-        """Cells of one grouping set as they may be shown; what data have changed since is charged first."""
-        who = admission.sets[place]
+        """Cells of one grouping set as they may be shown; what data have changed since is charged first.
+
+        What is `charged` are other cells where groups are sensitive: neither price nor work depends on who is hidden.
+        """
+        who, counted = admission.sets[place], cells if charged is None else charged
         people = _People(admission.sets, ask)
 
         def decide() -> AnswerRefused | None:
@@ -263,11 +271,13 @@ class Answers:
                 for attribute in who.attributes(moment):
                     book, names = draft.books[attribute], draft.answered.setdefault(attribute, set())
                     changed = set()
-                    charged = [(place, unit, cell.label, attribute) in admission.charged for cell in cells]
+                    known = [(place, unit, cell.label, attribute) in admission.charged for cell in counted]
                     # Cells about the same people are one answer if their noise is one, and else each is another.
-                    for before, cell in sorted(zip(charged, cells, strict=True), key=lambda one: not one[0]):
+                    for before, cell in sorted(zip(known, counted, strict=True), key=lambda one: not one[0]):
+                        if cell.people < self.settings.smallest:
+                            continue
                         name = self.noise.names(who, unit, cell)
-                        if cell.people >= self.settings.smallest and name not in book.answered and name not in names:
+                        if name not in book.answered and name not in names:
                             names.add(name)
                             if not before:
                                 changed.add(cell.label)
