@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from discreet.gateway.analysis.block_parts import Resolved
+from discreet.gateway.analysis.hashes import hash_of
 from discreet.gateway.analysis.people import nullable_of, parts_of, repeats
 from discreet.gateway.analysis.row_order import EXACT, is_total, settled_aggregates
 from discreet.gateway.analysis.statistic import Bounds, CellPart, Statistic
@@ -19,22 +20,6 @@ from discreet.sql.fragment import Aggregate, Cast, ColumnName, Literal, conjunct
 from discreet.sql.printer import printed
 
 SEED = "CAST($1 AS int8)"
-_HASHES = {
-    "int2": ("pg_catalog.hashint2extended", "CAST(-32768 AS int2)"),
-    "int4": ("pg_catalog.hashint4extended", "CAST(-2147483648 AS int4)"),
-    "int8": ("pg_catalog.hashint8extended", "CAST(-9223372036854775808 AS int8)"),
-    "numeric": ("pg_catalog.hash_numeric_extended", "CAST('NaN' AS numeric)"),
-    "float8": ("pg_catalog.hashfloat8extended", "CAST('NaN' AS float8)"),
-}
-
-
-def hash_of(value: str, kind: str, seed: str) -> str:
-    """A hash of one value and of what was hashed before."""
-    function, missing = _HASHES.get(kind, ("", ""))
-    if not function:
-        text = f"COALESCE(CAST({value} AS text), E'\\x01')"
-        return f'pg_catalog.hashtextextended({text} COLLATE pg_catalog."C", {seed})'  # whatever is equal elsewhere
-    return f"{function}(COALESCE({value}, {missing}), {seed})"
 
 
 class CellSql:
@@ -56,7 +41,7 @@ class CellSql:
         self._resolved: Resolved = statistic.resolved
         self._once, self._most = statistic.person.once, rows
         self._smallest = smallest
-        self._least = least if any(place in statistic.hidden for one in self._sets() for place in one) else 0
+        self.least = least if any(place in statistic.hidden for one in self._sets() for place in one) else 0
         self._columns: dict[str, str] = {}
         self._sums: dict[str, str] = {}
         leaves = {alias for alias, _ in self._resolved.sensitive(self._spoken)} - {*self._resolved.lookups}
@@ -315,7 +300,7 @@ class CellSql:
         sets = self._sets()
         finest = tuple(sorted({one for some in sets for one in some}))
         counts = all(one.name == "count" and not one.distinct for one in self._question.exact)
-        return self._once and len(sets) > 1 and finest in sets and counts and not self._least
+        return self._once and len(sets) > 1 and finest in sets and counts
 
     def moments(self) -> str:
         """Per cell: mask, groups, people, who, and the quantities but for bins; then what is exact, if it fits."""
@@ -331,9 +316,26 @@ class CellSql:
             numbers = [self._one_row(one, filters[place], values[place]) for place, one in enumerate(plain)]
             named = "" if self._named else " FILTER (WHERE p IS NOT NULL)"
             who = f"CAST(pg_catalog.bit_xor({self._hash}){named} AS text)"
+            if self.adds_up and self.least:
+                groups = [f"g{place}" for place in range(len(self._groups)) if self._present(place)]
+                named_numbers = [f"{one} AS n{place}" for place, one in enumerate(numbers)]
+                listed = ", ".join(
+                    [*groups, "count(p) AS p", f"pg_catalog.bit_xor({self._hash}){named} AS h", *named_numbers]
+                )
+                totals = [f"COALESCE(sum(n{place}), 0)" for place in range(len(numbers))]
+                outputs = [
+                    self._mask,
+                    *self._labels,
+                    "COALESCE(sum(p), 0)",
+                    "CAST(pg_catalog.bit_xor(h) AS text)",
+                    *totals,
+                ]
+                source = f"(SELECT {listed} FROM {source}{self._grouped(sets)}) AS finest"
+                having = self._having(self._mask, "sum(p)")
+                return f"SELECT {', '.join(outputs)} FROM {source}{self._grouped(self._sets())}{having}"
             mask = "0" if self.adds_up else self._mask
             outputs = [mask, *self._labels, "count(p)", who, *numbers, *exact]
-            return f"SELECT {', '.join(outputs)} FROM {source}{self._grouped(sets)}{self._having(mask)}"
+            return f"SELECT {', '.join(outputs)} FROM {source}{self._grouped(sets)}{self._having(mask, 'count(p)')}"
         inner, outer = [], []
         for place, one in enumerate(plain):
             where = " AND ".join(filters[place])
@@ -355,14 +357,14 @@ class CellSql:
         who = f"CAST(pg_catalog.bit_xor(pg_catalog.hashtextextended(CAST(h AS text), {SEED})) AS text)"
         outputs = ["m", *self._labels, "count(p)", who, *outer]
         grouping = f" GROUP BY {', '.join(['m', *groups])}" if groups else " GROUP BY m"
-        return f"SELECT {', '.join(outputs)} FROM ({inner_sql}) AS people{grouping}{self._having('m')}"
+        return f"SELECT {', '.join(outputs)} FROM ({inner_sql}) AS people{grouping}{self._having('m', 'count(p)')}"
 
-    def _having(self, mask: str) -> str:
+    def _having(self, mask: str, people: str) -> str:
         """Leaves out sensitive cells that are never shown: a row of each would take its time."""
-        if not self._least:
+        if not self.least:
             return ""
         secret = sum(1 << (len(self._groups) - 1 - place) for place in self._statistic.hidden)
-        return f" HAVING count(p) >= {self._least} OR (({mask}) & {secret}) = {secret}"
+        return f" HAVING {people} >= {self.least} OR (({mask}) & {secret}) = {secret}"
 
     @property
     def _apart(self) -> bool:
@@ -396,25 +398,25 @@ class CellSql:
         groups = [f"g{number}" for number in range(len(self._groups)) if self._present(number)]
         if self._once:
             cell = ", ".join([self._mask, *groups])
-            people = [f"sum(count(p)) OVER (PARTITION BY {cell}) AS people"] * bool(self._least)
+            people = [f"sum(count(p)) OVER (PARTITION BY {cell}) AS people"] * bool(self.least)
             outputs = [self._mask, *self._labels, place, f"count(p){filtered}", *people]
             sql = f"SELECT {', '.join(outputs)} FROM {source}{self._grouped(sets, place) or f' GROUP BY {place}'}"
             return self._large(sql)
         counted = f"LEAST({self._rows(filtered)}, {self._most}) AS n"
         first = f"row_number() OVER (PARTITION BY {', '.join([self._mask, *groups, 'p'])})"
-        once = [f"CASE {first} WHEN 1 THEN 1 ELSE 0 END AS o"] * bool(self._least)
+        once = [f"CASE {first} WHEN 1 THEN 1 ELSE 0 END AS o"] * bool(self.least)
         rows = ", ".join([f"{self._mask} AS m", *groups, f"{place} AS b", counted, *once])
         inner = f"SELECT {rows} FROM {source} WHERE p IS NOT NULL{self._grouped(sets, place, 'p')}"
-        people = [f"sum(sum(o)) OVER (PARTITION BY {', '.join(['m', *groups])}) AS people"] * bool(self._least)
+        people = [f"sum(sum(o)) OVER (PARTITION BY {', '.join(['m', *groups])}) AS people"] * bool(self.least)
         outputs = ["m", *self._labels, "b", "COALESCE(sum(n), 0)", *people]
         return self._large(f"SELECT {', '.join(outputs)} FROM ({inner}) AS x GROUP BY {', '.join(['m', *groups, 'b'])}")
 
     def _large(self, histogram: str) -> str:
         """Bins of the cells that have enough people."""
-        if not self._least:
+        if not self.least:
             return histogram
         names = ", ".join(["m", *(f"l{place}" for place in range(len(self._groups))), "b", "n"])
-        return f"SELECT {names} FROM ({histogram}) AS c({names}, people) WHERE people >= {self._least}"
+        return f"SELECT {names} FROM ({histogram}) AS c({names}, people) WHERE people >= {self.least}"
 
     def _one_row(self, quantity: Quantity, filters: list[str], added: str) -> str:
         filtered = f" FILTER (WHERE {' AND '.join(filters)})" if filters else ""

@@ -271,7 +271,7 @@ class CellRunner:
                 values[at] = float(value or 0.0)
             exact = list(rest[2 + len(plain) :])
             found[mask, group] = _Counted(int(rest[0] or 0), str(rest[1] or ""), values, exact)
-        if sql.adds_up:
+        if sql.adds_up and not sql.least:
             found = self._added_up(part, question, [(group, one) for (_, group), one in found.items()])
         asked = {self._mask_of({*self._statistic.sets[one]} - {*self._statistic.hidden}) for one in sql.divided}
         if any(mask in asked and one.people < self._settings.smallest for (mask, _), one in found.items()):
