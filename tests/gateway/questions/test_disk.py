@@ -70,6 +70,8 @@ def stored(postgres_url: str, tmp_path_factory: pytest.TempPathFactory) -> Itera
         close_holes(postgres_url, chosen)
         with Guarding(parse_upstream(postgres_url), postgres_url, folder / "store.db", chosen) as gateway:
             yield postgres_url, gateway
+    with psycopg.connect(postgres_url, autocommit=True) as direct:  # other tests may write to this schema
+        direct.execute("DROP OWNED BY disk_ann, disk_own")
 
 
 @pytest.fixture
